@@ -1,0 +1,1 @@
+"""corpusclean: from raw corpora to verified training shards, by one recipe."""
