@@ -254,7 +254,11 @@ def _matches(pattern: str, base: str | Path) -> list[str]:
     full = os.path.normpath(Path(full).expanduser())
     if Path(full).is_file():
         return [full]
-    return [p for p in glob.glob(full, recursive=True) if Path(p).is_file()]
+    relative = not Path(pattern).expanduser().is_absolute()
+    # A folder of the recipe may itself hold a bracket: only the user's pattern is a pattern.
+    magic = os.path.join(glob.escape(str(base)), pattern) if relative else full
+    names = glob.glob(os.path.normpath(magic), recursive=True)
+    return [name for name in names if Path(name).is_file()]
 
 
 def _nothing_found(pattern: str, base: str | Path) -> str:
