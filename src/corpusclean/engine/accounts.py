@@ -24,7 +24,7 @@ def add_counts(total: dict[str, Any], counts: dict[str, Any]) -> dict[str, Any]:
 def add_accounts(accounts: Iterable[Account]) -> Account:
     """Return the sum of accounts; of peaks the highest."""
     total = EMPTY
-    for account in map(lambda item: Account(*item), accounts):
+    for account in (Account(*item) for item in accounts):
         total = Account(
             counts=add_counts(total.counts, account.counts),
             documents=total.documents + account.documents,

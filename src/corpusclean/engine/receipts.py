@@ -66,5 +66,5 @@ def load_receipt(path: str, expected: str, work: str) -> Receipt | None:
             return None
         if found != size:
             return None
-    messages = [(key, tuple(value)) for key, value in receipt.messages]
+    messages = [(step, key, tuple(item)) for step, key, item in receipt.messages]
     return Receipt(**{**loaded, "messages": messages})

@@ -23,8 +23,11 @@ class Ref(NamedTuple):
     """Half-open; -1 means the end of the file."""
 
 
-Message = tuple[str, tuple[Any, ...]]
-"""Where something is sent, a key, and what: a reference or the fields of a split."""
+Message = tuple[str, str, tuple[Any, ...]]
+"""The step that something is sent to, the key of its task there, and what is sent.
+
+What is sent is a reference or the fields of a split.
+"""
 
 
 class Task(NamedTuple):

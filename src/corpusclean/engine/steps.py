@@ -19,11 +19,16 @@ from corpusclean.engine.references import Message, Ref, Task
 __all__ = ["Account", "Finished", "Output", "Step", "Workplace", "do_task", "reuse_task"]
 
 
+def _one(task: Task) -> int:
+    return 1
+
+
 @dataclass(slots=True)
 class Output:
     """What a step's function gives back for one task."""
 
-    files: dict[str, int] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+    """Published files, relative to the work folder, and their bytes."""
     messages: list[Message] = field(default_factory=list)
     counts: dict[str, Any] = field(default_factory=dict)
     documents: int = 0
@@ -31,12 +36,12 @@ class Output:
 
     def published(self, path: str, file: files.PublishedFile) -> Ref:
         """Note a published file, its path relative to the work folder; return its reference."""
-        self.files[path] = file.bytes
+        self.written[path] = file.bytes
         return Ref(path, file.checksum)
 
-    def send(self, key: str, item: tuple[Any, ...]) -> None:
-        """Send a reference to a task of a later step."""
-        self.messages.append((key, item))
+    def send(self, step: str, key: str, item: tuple[Any, ...]) -> None:
+        """Send a reference to a task of a later step, named without its stage."""
+        self.messages.append((step, key, tuple(item)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,13 @@ class Step:
     work: str
     fingerprint: str
     """Of the settings, versions and models that the function uses."""
+    weigh: Callable[[Task], int] = _one
+    """How much work a task is, in any unit: heavy tasks start first, time left follows it."""
+
+    @property
+    def short_name(self) -> str:
+        """The name by which messages are sent to this step."""
+        return self.name.rpartition("/")[2]
 
     def task_fingerprint(self, task: Task) -> str:
         """Return the fingerprint that a receipt of this task must carry."""
@@ -120,7 +132,7 @@ def do_task(step: Step, task: Task, progress: Callable[[int, int], None]) -> Fin
     output = step.function(task, step.settings, Workplace(step.work, step.name, progress))
     receipt = Receipt(
         fingerprint=step.task_fingerprint(task),
-        files=output.files,
+        files=output.written,
         messages=output.messages,
         counts=output.counts,
         documents=output.documents,
