@@ -57,7 +57,14 @@ UNSPACED = (
 )
 """How the names of characters begin in scripts that put no space between words."""
 
-OPTIONAL_MARKS = ("COMBINING ", "VARIATION SELECTOR", "MONGOLIAN FREE", "ARABIC ", "HEBREW ", "SYRIAC ")
+OPTIONAL_MARKS = (
+    "COMBINING ",
+    "VARIATION SELECTOR",
+    "MONGOLIAN FREE",
+    "ARABIC ",
+    "HEBREW ",
+    "SYRIAC ",
+)
 """How the names of nonspacing marks begin that the same words are also written without."""
 
 VOICED_SOUND_MARKS = (0x3099, 0x309A)
@@ -161,9 +168,7 @@ def build() -> dict[str, np.ndarray]:
             spellings.extend(encoded)
             offsets.append(len(spellings))
         entries[code_point] = SPELLED << KIND_SHIFT | spelled[encoded]
-    blocks, index = np.unique(
-        entries.reshape(-1, 1 << BLOCK_BITS), axis=0, return_inverse=True
-    )
+    blocks, index = np.unique(entries.reshape(-1, 1 << BLOCK_BITS), axis=0, return_inverse=True)
     return {
         "index": index.ravel().astype(np.uint16),
         "entries": np.ascontiguousarray(blocks).ravel(),

@@ -1,0 +1,3 @@
+"""Exact and near duplicates: signatures, candidates, and which document is kept."""
+
+VERSION = "1"

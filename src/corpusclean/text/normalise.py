@@ -189,8 +189,8 @@ def _fold(
                 i += 4
             block = np.int64(index[code_point >> BLOCK_BITS]) << BLOCK_BITS
             entry = np.int64(entries[block | (code_point & _BLOCK_MASK)])
-            part = 0
-            parts = 0
+            part = np.int64(0)
+            parts = np.int64(0)
             if entry >> KIND_SHIFT == SPELLED:
                 part = np.int64(spelling_offsets[entry & _VALUE_MASK])
                 parts = np.int64(spelling_offsets[(entry & _VALUE_MASK) + 1])
