@@ -42,8 +42,8 @@ class Progress:
     def finished(self, weight: int, account: Account) -> None:
         """Note a finished task."""
         self._done += weight
-        for counts in account.counts.values():
-            if isinstance(counts, dict) and isinstance(counts.get("kept"), int):
+        for counts in account.counts.get("sources", {}).values():
+            if "kept" in counts:
                 self._kept += counts["kept"]
                 self._read += counts["kept"] + sum(counts.get("dropped", {}).values())
 

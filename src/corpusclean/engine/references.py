@@ -21,6 +21,8 @@ class Ref(NamedTuple):
     start: int = 0
     stop: int = -1
     """Half-open; -1 means the end of the file."""
+    label: str = ""
+    """What the sender says of it: the part that the rows are about."""
 
 
 Message = tuple[str, str, tuple[Any, ...]]

@@ -37,7 +37,8 @@ def families_of(recipe: Recipe, index_folder: str | None, uses_language: bool) -
         families.append(_language())
     if recipe.blocklists:
         families.append(_blocklists(recipe))
-    families.append(_signature(recipe))
+    if recipe.deduplicate is not None:
+        families.append(_signature(recipe))
     if index_folder is not None and recipe.decontaminate is not None:
         families.append(_hits(index_folder))
     return families

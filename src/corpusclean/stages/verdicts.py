@@ -1,0 +1,231 @@
+"""Select, last part: contamination, and the verdict on every document."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from corpusclean import files
+from corpusclean.engine.references import Ref, Task
+from corpusclean.engine.runner import OUTPUT
+from corpusclean.engine.steps import Output, Workplace
+from corpusclean.stages.decide import pick, read_table
+from corpusclean.stages.duplicates import KINDS, REPRESENTATIVE, lost_rows
+
+__all__ = ["COMMON_DOCUMENTS", "VerdictSettings", "count_grams", "find_common", "give_verdicts"]
+
+COMMON_DOCUMENTS = 10
+"""An n-gram found in more training documents than this is a common phrase, not contamination.
+
+Brown et al. 2020, arXiv:2005.14165, appendix C.
+"""
+
+_GRAM_ROW = np.dtype([("gram", "<u8"), ("documents", "<i8")])
+
+VERDICTS = pa.schema(
+    [
+        ("uid", pa.binary(16)),
+        ("kept", pa.bool_()),
+        ("reasons", pa.list_(pa.string())),
+        ("duplicate_of", pa.binary(16)),
+        ("cluster_size", pa.int64()),
+        (
+            "cuts",
+            pa.list_(
+                pa.struct([("start", pa.int64()), ("stop", pa.int64()), ("reason", pa.string())])
+            ),
+        ),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictSettings:
+    """How contamination is decided."""
+
+    action: str | None
+    """cut, drop or report; None without benchmarks."""
+    index_folder: str | None
+
+
+def _still_kept(task: Task, place: Workplace, rows: int, fired: np.ndarray) -> np.ndarray:
+    """Return which documents neither a rule nor a duplicate has dropped."""
+    kept = ~fired
+    lost = lost_rows(task, place)
+    kept[lost["row"][lost["kind"] != REPRESENTATIVE]] = False
+    return kept
+
+
+def _decided(task: Task, place: Workplace) -> pa.Table:
+    return read_table(place, task.references("select/decide")[0])
+
+
+def _lengths(lists: pa.ChunkedArray) -> np.ndarray:
+    return lists.combine_chunks().value_lengths().to_numpy(zero_copy_only=False)
+
+
+def _hits(task: Task, place: Workplace) -> pa.Array:
+    return read_table(place, pick(task, "hits")).column("hits").combine_chunks()
+
+
+def count_grams(task: Task, settings: VerdictSettings, place: Workplace) -> Output:
+    """Count in how many documents that are still kept each benchmark n-gram occurs."""
+    from corpusclean.contamination.gpt3 import gram_document_counts
+
+    decided = _decided(task, place)
+    fired = _lengths(decided.column("reasons")) > 0
+    kept = _still_kept(task, place, decided.num_rows, fired)
+    grams, counts = gram_document_counts(_hits(task, place), kept)
+    rows = np.zeros(len(grams), _GRAM_ROW)
+    rows["gram"], rows["documents"] = grams, counts
+    output = Output(documents=decided.num_rows)
+    path = f"{place.folder}/{task.key}.rows"
+    file = files.publish_bytes(place.path(path), rows.tobytes())
+    reference = output.published(path, file)._replace(label=task.key)
+    output.send("common", "all", reference)
+    return output
+
+
+def find_common(task: Task, settings: VerdictSettings, place: Workplace) -> Output:
+    """Find the n-grams of too many documents, and tell every part."""
+    from corpusclean.contamination.gpt3 import merge_gram_counts
+
+    refs = [Ref(*item) for item in task.inputs]
+    counted = []
+    for ref in refs:
+        rows = np.frombuffer(files.read_bytes(place.path(ref.path)), _GRAM_ROW)
+        counted.append((rows["gram"].copy(), rows["documents"].copy()))
+    grams, documents = merge_gram_counts(counted)
+    common = grams[documents > COMMON_DOCUMENTS]
+    output = Output()
+    path = f"{place.folder}/{task.key}.grams"
+    file = files.publish_bytes(place.path(path), common.astype("<u8").tobytes())
+    reference = output.published(path, file)
+    for ref in refs:
+        output.send("verdicts", ref.label, reference)
+    return output
+
+
+class _Contamination:
+    """What the benchmarks say of the documents of one part."""
+
+    def __init__(self, task: Task, settings: VerdictSettings, place: Workplace) -> None:
+        from corpusclean.contamination.index import BenchmarkIndex
+
+        assert settings.index_folder is not None
+        self.action = settings.action
+        self.index = BenchmarkIndex.load(settings.index_folder, mmap=True)
+        self.hits = _hits(task, place)
+        common = task.references("select/common")
+        data = files.read_bytes(place.path(common[0].path)) if common else b""
+        self.common = np.frombuffer(data, "<u8")
+        self.documents = dict.fromkeys(self.index.names, 0)
+
+    def rows(self) -> np.ndarray:
+        """Return the rows that have a hit at all."""
+        return np.flatnonzero(self.hits.value_lengths().to_numpy(zero_copy_only=False))
+
+    def judge(self, row: int, characters: int) -> tuple[list[str], list[dict[str, Any]]]:
+        """Return the reasons and the cuts of a document, and count it for its benchmarks."""
+        from corpusclean.contamination.gpt3 import contaminated_benchmarks, decide
+
+        hits = self.hits[row].as_py()
+        names = contaminated_benchmarks([hit["gram"] for hit in hits], self.index, self.common)
+        for name in names:
+            self.documents[name] += 1
+        reasons = [f"contamination.{name}" for name in names]
+        if not names or self.action == "report":
+            return [], []
+        if self.action == "drop":
+            return reasons, []
+        decision = decide(hits, self.common, characters)
+        if decision.drop:
+            return reasons, []
+        return [], [
+            {"start": start, "stop": stop, "reason": self._cut_reason(hits, start, stop)}
+            for start, stop in decision.cuts
+        ]
+
+    def _cut_reason(self, hits: list[dict[str, int]], start: int, stop: int) -> str:
+        from corpusclean.contamination.gpt3 import contaminated_benchmarks
+
+        grams = [hit["gram"] for hit in hits if hit["start"] < stop and hit["end"] > start]
+        names = contaminated_benchmarks(grams, self.index, self.common)
+        return f"contamination.{names[0]}" if names else "contamination.remnant"
+
+
+def give_verdicts(task: Task, settings: VerdictSettings, place: Workplace) -> Output:
+    """Write the verdict on every document of a part, in the part's order."""
+    decided = _decided(task, place)
+    rows = decided.num_rows
+    reasons: list[list[str]] = decided.column("reasons").to_pylist()
+    fired = _lengths(decided.column("reasons")) > 0
+    lost = lost_rows(task, place)
+    duplicate_of, size = _duplicates(lost, reasons, rows)
+    kept = _still_kept(task, place, rows, fired)
+    cuts: list[list[dict[str, Any]]] = [[] for _ in range(rows)]
+    output = Output(documents=rows)
+    if settings.action is not None:
+        contamination = _Contamination(task, settings, place)
+        characters = decided.column("characters").to_numpy()
+        for row in contamination.rows():
+            if kept[row]:
+                found, cuts[row] = contamination.judge(int(row), int(characters[row]))
+                reasons[row] += found
+                kept[row] = not found
+        output.counts["contamination"] = contamination.documents
+    size[~kept] = 0
+    table = pa.table(
+        {
+            "uid": decided.column("uid"),
+            "kept": pa.array(kept),
+            "reasons": pa.array(reasons, VERDICTS.field("reasons").type),
+            "duplicate_of": duplicate_of,
+            "cluster_size": pa.array(size, mask=size == 0),
+            "cuts": pa.array(cuts, VERDICTS.field("cuts").type),
+        },
+        schema=VERDICTS,
+    )
+    path = f"{place.folder}/{task.key}.parquet"
+    with files.publishing(place.path(path)) as file:
+        pq.write_table(table, file, compression="zstd")
+    reference = output.published(path, file)._replace(stop=rows)
+    output.send(OUTPUT, task.key, reference)
+    if rows:
+        output.counts["sources"] = {decided.column("source")[0].as_py(): _counts(kept, reasons)}
+    place.progress(rows, 0)
+    return output
+
+
+def _duplicates(
+    lost: np.ndarray, reasons: list[list[str]], rows: int
+) -> tuple[pa.Array, np.ndarray]:
+    """Return the `duplicate_of` column and cluster sizes; add the reasons of duplicates."""
+    size = np.ones(rows, np.int64)
+    of = np.zeros((rows, 2), np.uint64)
+    missing = np.ones(rows, bool)
+    for entry in lost:
+        row, kind = int(entry["row"]), int(entry["kind"])
+        if kind == REPRESENTATIVE:
+            size[row] += entry["size"]
+        else:
+            reasons[row].append(KINDS[kind])
+            of[row] = entry["of"]
+            missing[row] = False
+    values = pa.Array.from_buffers(
+        pa.binary(16), rows, [None, pa.py_buffer(np.ascontiguousarray(of.astype(">u8")))]
+    )
+    return pa.compute.if_else(pa.array(~missing), values, None), size
+
+
+def _counts(kept: np.ndarray, reasons: list[list[str]]) -> dict[str, Any]:
+    """Count documents kept, dropped by their first reason, and touched by every reason."""
+    dropped: dict[str, int] = {}
+    all_reasons: dict[str, int] = {}
+    for row in np.flatnonzero(~kept):
+        dropped[reasons[row][0]] = dropped.get(reasons[row][0], 0) + 1
+        for reason in reasons[row]:
+            all_reasons[reason] = all_reasons.get(reason, 0) + 1
+    return {"kept": int(kept.sum()), "dropped": dropped, "reasons": all_reasons}
