@@ -1,0 +1,3 @@
+"""Benchmark items in training text: the index, the scan, and what is removed."""
+
+VERSION = "1"
