@@ -92,9 +92,9 @@ def check_quarantine(recipe: Recipe, counts: dict[str, Any]) -> None:
             raise InputError(
                 f"source {name}: {quarantined:,} of {read:,} records are unreadable "
                 f"({quarantined / read:.2%}), more than max_quarantined "
-                f"({source.max_quarantined:.2%}) allows. They stand in the output's quarantine folder with file, position and "
-                "cause. Mend the input, or raise max_quarantined and run the same command again: "
-                "what is measured stays."
+                f"({source.max_quarantined:.2%}) allows. They stand in the output's quarantine "
+                "folder with file, position and cause. Mend the input, or raise max_quarantined "
+                "and run the same command again: what is measured stays."
             )
 
 
