@@ -70,7 +70,9 @@ def _make_views(
     provenance: list[str],
 ) -> None:
     """Make the views, then put every other file out of reach."""
-    readable = [path for group in (measured, verdicts) for paths in group.values() for path in paths]
+    readable = [
+        path for group in (measured, verdicts) for paths in group.values() for path in paths
+    ]
     connection.execute("SET threads = 2")
     if measured.get("text"):
         connection.execute(f"CREATE VIEW documents AS {_documents(measured)}")

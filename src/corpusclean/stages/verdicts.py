@@ -72,7 +72,7 @@ def _hits(task: Task, place: Workplace) -> pa.Array:
 
 def count_grams(task: Task, settings: VerdictSettings, place: Workplace) -> Output:
     """Count in how many documents that are still kept each benchmark n-gram occurs."""
-    from corpusclean.contamination.gpt3 import gram_document_counts
+    from corpusclean.contamination.scan import gram_document_counts
 
     decided = _decided(task, place)
     fired = _lengths(decided.column("reasons")) > 0
@@ -90,7 +90,7 @@ def count_grams(task: Task, settings: VerdictSettings, place: Workplace) -> Outp
 
 def find_common(task: Task, settings: VerdictSettings, place: Workplace) -> Output:
     """Find the n-grams of too many documents, and tell every part."""
-    from corpusclean.contamination.gpt3 import merge_gram_counts
+    from corpusclean.contamination.scan import common_grams, merge_gram_counts, seen_items
 
     refs = [Ref(*item) for item in task.inputs]
     counted = []
@@ -98,62 +98,88 @@ def find_common(task: Task, settings: VerdictSettings, place: Workplace) -> Outp
         rows = np.frombuffer(files.read_bytes(place.path(ref.path)), _GRAM_ROW)
         counted.append((rows["gram"].copy(), rows["documents"].copy()))
     grams, documents = merge_gram_counts(counted)
-    common = grams[documents > COMMON_DOCUMENTS]
+    common = common_grams((grams, documents), COMMON_DOCUMENTS)
     output = Output()
     path = f"{place.folder}/{task.key}.grams"
     file = files.publish_bytes(place.path(path), common.astype("<u8").tobytes())
     reference = output.published(path, file)
     for ref in refs:
         output.send("verdicts", ref.label, reference)
+    index = _index(settings)
+    seen = np.bincount(index.item_benchmark[seen_items(grams, index, common)])
+    for number, name in enumerate(index.benchmarks):
+        output.counts.setdefault("benchmarks", {})[name] = {
+            "items": index.items[name],
+            "items_uncheckable": len(index.uncheckable[name]),
+            "items_found": int(seen[number]) if number < len(seen) else 0,
+        }
     return output
+
+
+def _index(settings: VerdictSettings) -> Any:
+    from corpusclean.contamination.index import BenchmarkIndex
+
+    assert settings.index_folder is not None
+    return BenchmarkIndex.load(settings.index_folder, mmap=True)
 
 
 class _Contamination:
     """What the benchmarks say of the documents of one part."""
 
-    def __init__(self, task: Task, settings: VerdictSettings, place: Workplace) -> None:
-        from corpusclean.contamination.index import BenchmarkIndex
+    def __init__(
+        self, task: Task, settings: VerdictSettings, place: Workplace, kept: np.ndarray
+    ) -> None:
+        from corpusclean.contamination.scan import contaminated_benchmarks, hit_arrays
 
-        assert settings.index_folder is not None
         self.action = settings.action
-        self.index = BenchmarkIndex.load(settings.index_folder, mmap=True)
-        self.hits = _hits(task, place)
+        self.index = _index(settings)
         common = task.references("select/common")
         data = files.read_bytes(place.path(common[0].path)) if common else b""
         self.common = np.frombuffer(data, "<u8")
-        self.documents = dict.fromkeys(self.index.names, 0)
+        hits = _hits(task, place)
+        self.offsets, self.grams, self.starts, self.ends = hit_arrays(hits)
+        names = contaminated_benchmarks(hits, self.index, self.common)
+        found = names.value_lengths().to_numpy(zero_copy_only=False) > 0
+        self.benchmarks = {
+            int(row): names[int(row)].as_py() for row in np.flatnonzero(found & kept)
+        }
+        """For each document that is still kept and has a hit, its benchmarks."""
 
-    def rows(self) -> np.ndarray:
-        """Return the rows that have a hit at all."""
-        return np.flatnonzero(self.hits.value_lengths().to_numpy(zero_copy_only=False))
+    def documents(self) -> dict[str, dict[str, int]]:
+        """Count for each benchmark the documents, still kept, that hold a part of it."""
+        counts = dict.fromkeys(self.index.benchmarks, 0)
+        for names in self.benchmarks.values():
+            for name in names:
+                counts[name] += 1
+        return {name: {"documents": count} for name, count in counts.items()}
 
     def judge(self, row: int, characters: int) -> tuple[list[str], list[dict[str, Any]]]:
-        """Return the reasons and the cuts of a document, and count it for its benchmarks."""
-        from corpusclean.contamination.gpt3 import contaminated_benchmarks, decide
+        """Return the reasons to drop a document, or the cuts to make in it."""
+        from corpusclean.contamination.gpt3 import clean
 
-        hits = self.hits[row].as_py()
-        names = contaminated_benchmarks([hit["gram"] for hit in hits], self.index, self.common)
-        for name in names:
-            self.documents[name] += 1
-        reasons = [f"contamination.{name}" for name in names]
-        if not names or self.action == "report":
+        reasons = [f"contamination.{name}" for name in self.benchmarks[row]]
+        if self.action == "report":
             return [], []
         if self.action == "drop":
             return reasons, []
-        decision = decide(hits, self.common, characters)
+        mine = slice(self.offsets[row], self.offsets[row + 1])
+        grams, starts, ends = self.grams[mine], self.starts[mine], self.ends[mine]
+        decision = clean(grams, starts, ends, characters, self.common)
         if decision.drop:
             return reasons, []
         return [], [
-            {"start": start, "stop": stop, "reason": self._cut_reason(hits, start, stop)}
+            {"start": start, "stop": stop, "reason": self._reason(grams, starts, ends, start, stop)}
             for start, stop in decision.cuts
         ]
 
-    def _cut_reason(self, hits: list[dict[str, int]], start: int, stop: int) -> str:
-        from corpusclean.contamination.gpt3 import contaminated_benchmarks
-
-        grams = [hit["gram"] for hit in hits if hit["start"] < stop and hit["end"] > start]
-        names = contaminated_benchmarks(grams, self.index, self.common)
-        return f"contamination.{names[0]}" if names else "contamination.remnant"
+    def _reason(
+        self, grams: np.ndarray, starts: np.ndarray, ends: np.ndarray, start: int, stop: int
+    ) -> str:
+        """Name the first benchmark whose n-grams lie in a cut."""
+        inside = (starts < stop) & (ends > start) & ~np.isin(grams, self.common)
+        _, items = self.index.gram_pairs(np.unique(grams[inside]))
+        first = int(self.index.item_benchmark[items].min())
+        return f"contamination.{self.index.benchmarks[first]}"
 
 
 def give_verdicts(task: Task, settings: VerdictSettings, place: Workplace) -> Output:
@@ -168,14 +194,13 @@ def give_verdicts(task: Task, settings: VerdictSettings, place: Workplace) -> Ou
     cuts: list[list[dict[str, Any]]] = [[] for _ in range(rows)]
     output = Output(documents=rows)
     if settings.action is not None:
-        contamination = _Contamination(task, settings, place)
+        contamination = _Contamination(task, settings, place, kept)
         characters = decided.column("characters").to_numpy()
-        for row in contamination.rows():
-            if kept[row]:
-                found, cuts[row] = contamination.judge(int(row), int(characters[row]))
-                reasons[row] += found
-                kept[row] = not found
-        output.counts["contamination"] = contamination.documents
+        for row in contamination.benchmarks:
+            found, cuts[row] = contamination.judge(row, int(characters[row]))
+            reasons[row] += found
+            kept[row] = not found
+        output.counts["benchmarks"] = contamination.documents()
     size[~kept] = 0
     table = pa.table(
         {
