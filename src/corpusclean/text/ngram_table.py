@@ -15,6 +15,7 @@ from corpusclean.text.normalise import TokenStream, read_only
 
 __all__ = ["NgramTable", "Occurrences", "find_grams", "gram_keys"]
 
+_BLOCK = 256
 _WORD_BITS = np.uint64(6)
 _LOW_BITS = np.uint64(63)
 _ONE = np.uint64(1)
@@ -104,6 +105,29 @@ def _first_window(hashes: np.ndarray, start: int, n: int) -> np.uint64:
 
 
 @njit(**KERNEL)
+def _roll(
+    hashes: np.ndarray,
+    start: int,
+    stop: int,
+    n: int,
+    window: np.uint64,
+    leaving: np.uint64,
+    keys: np.ndarray,
+) -> np.uint64:
+    """Write the keys of the windows from `start` on, as many as `keys` holds; return the next.
+
+    `window` is that at `start`, `leaving` the weight of its first token, one place on; `stop` is
+    the end of the text's tokens, where no window follows.
+    """
+    for k in range(keys.shape[0]):
+        keys[k] = mix(window)
+        entering = start + k + n
+        if entering < stop:
+            window = window * BASE + hashes[entering] - hashes[start + k] * leaving
+    return window
+
+
+@njit(**KERNEL)
 def _power(n: int) -> np.uint64:
     power = np.uint64(1)
     for _ in range(n):
@@ -113,17 +137,15 @@ def _power(n: int) -> np.uint64:
 
 @njit(**KERNEL)
 def _fill_keys(hashes: np.ndarray, offsets: np.ndarray, n: int, keys: np.ndarray) -> None:
-    leaving = _power(n)
     count = 0
     for text in range(offsets.shape[0] - 1):
-        if offsets[text + 1] - offsets[text] < n:
-            continue
-        window = _first_window(hashes, offsets[text], n)
-        for i in range(offsets[text], offsets[text + 1] - n + 1):
-            keys[count] = mix(window)
-            count += 1
-            if i + n < offsets[text + 1]:
-                window = window * BASE + hashes[i + n] - hashes[i] * leaving
+        start = offsets[text]
+        stop = offsets[text + 1]
+        windows = stop - start - n + 1
+        if windows > 0:
+            window = _first_window(hashes, start, n)
+            _roll(hashes, start, stop, n, window, _power(n), keys[count : count + windows])
+            count += windows
 
 
 @njit(**KERNEL)
@@ -135,18 +157,8 @@ def _keys_at(hashes: np.ndarray, n: int, places: np.ndarray) -> np.ndarray:
 
 
 @njit(**KERNEL)
-def _holds(
-    key: np.uint64,
-    grams: np.ndarray,
-    directory: np.ndarray,
-    bitmap: np.ndarray,
-    directory_shift: np.uint64,
-    bitmap_shift: np.uint64,
-) -> bool:
-    bit = key >> bitmap_shift
-    if (bitmap[np.int64(bit >> _WORD_BITS)] >> (bit & _LOW_BITS)) & _ONE != _ONE:
-        return False
-    page = np.int64(key >> directory_shift)
+def _listed(key: np.uint64, grams: np.ndarray, directory: np.ndarray, shift: np.uint64) -> bool:
+    page = np.int64(key >> shift)
     for place in range(np.int64(directory[page]), np.int64(directory[page + 1])):
         if grams[place] == key:
             return True
@@ -172,23 +184,28 @@ def _find(
     To write, `found` holds the sums of the counts; texts without an occurrence are passed over.
     """
     leaving = _power(n)
+    # Keys are made a block at a time: between the lookups, whose branches cannot be predicted,
+    # the rolling hash would take three times as long.
+    block = np.empty(_BLOCK, np.uint64)
     for text in range(offsets.shape[0] - 1):
-        start = offsets[text]
         stop = offsets[text + 1]
-        if stop - start < n or (write and found[text] == found[text + 1]):
+        last = stop - n
+        if last < offsets[text] or (write and found[text] == found[text + 1]):
             continue
-        place = found[text]
+        first = found[text]
         count = 0
-        window = _first_window(hashes, start, n)
-        for i in range(start, stop - n + 1):
-            key = mix(window)
-            # The next window comes before the lookup, whose branches cannot be predicted:
-            # the other way round takes three times as long.
-            if i + n < stop:
-                window = window * BASE + hashes[i + n] - hashes[i] * leaving
-            if _holds(key, grams, directory, bitmap, directory_shift, bitmap_shift):
-                if write:
-                    places[place + count] = i
-                count += 1
+        window = _first_window(hashes, offsets[text], n)
+        for begin in range(offsets[text], last + 1, _BLOCK):
+            size = min(_BLOCK, last + 1 - begin)
+            window = _roll(hashes, begin, stop, n, window, leaving, block[:size])
+            for k in range(size):
+                key = block[k]
+                bit = key >> bitmap_shift
+                if (bitmap[np.int64(bit >> _WORD_BITS)] >> (bit & _LOW_BITS)) & _ONE != _ONE:
+                    continue
+                if _listed(key, grams, directory, directory_shift):
+                    if write:
+                        places[first + count] = begin + k
+                    count += 1
         if not write:
             found[text + 1] = count
