@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 from pathlib import Path
 
 import engine_functions
@@ -10,7 +9,8 @@ import pytest
 
 from corpusclean.engine.pool import WorkerPool
 from corpusclean.engine.progress import Progress
-from corpusclean.engine.runner import Stage, StageResult
+from corpusclean.engine.results import StageResult
+from corpusclean.engine.runner import Stage
 from corpusclean.engine.steps import Step
 from corpusclean.errors import EngineError, InputError
 
@@ -104,7 +104,7 @@ def test_a_task_that_kills_its_worker_is_named(pool, tmp_path):
     log.mkdir()
     with pytest.raises(EngineError, match="died 3 times at b"):
         run_stage(tmp_path, NUMBERS, log=str(log), dies="b", times=99)
-    tried = [name for name in os.listdir(log) if name.startswith("b-")]
+    tried = [name for name in log.iterdir() if name.name.startswith("b-")]
     assert len(tried) == 3
     assert sums(tmp_path, run_stage(tmp_path, NUMBERS)) == {"even": 170, "odd": 100}
 

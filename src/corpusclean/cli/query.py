@@ -20,7 +20,7 @@ def query_run(directory: Path, sql: str) -> dict[str, Any]:
     """
     import duckdb
 
-    from corpusclean.stages.job import stage_outputs
+    from corpusclean.engine.results import stage_outputs
 
     work = str(directory / "work")
     measured = _files(work, stage_outputs(work, "measure"))

@@ -8,7 +8,10 @@ runner encodes them alike and small.
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-__all__ = ["Message", "Ref", "Task"]
+__all__ = ["OUTPUT", "Message", "Ref", "Task"]
+
+OUTPUT = "output"
+"""The name to which a stage's last steps send what the stage leaves."""
 
 
 class Ref(NamedTuple):

@@ -4,39 +4,27 @@ The local engine is Beam's FnApiRunner in this process with the pool of worker p
 the steps; on a cluster the runner's own workers do the tasks.
 """
 
-import json
-import logging
 import time
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from corpusclean import files
 from corpusclean.engine.pool import current_pool
-from corpusclean.engine.references import Message
+from corpusclean.engine.references import OUTPUT, Message
+from corpusclean.engine.results import (
+    NOTHING,
+    StageResult,
+    load_result,
+    publish_result,
+    result_path,
+)
 from corpusclean.engine.steps import Account, Step
 from corpusclean.engine.transforms import ACCOUNTS, MESSAGES, AddAccounts, DoTasks
 from corpusclean.errors import CorpuscleanError, EngineError
 
-__all__ = ["OUTPUT", "Stage", "StageResult"]
-
-OUTPUT = "output"
-"""The name to which the last step of a stage sends what the stage leaves."""
-
-
-class StageResult(NamedTuple):
-    """What a stage left."""
-
-    outputs: list[tuple[str, tuple[Any, ...]]]
-    """Key and reference of everything sent to `OUTPUT`, sorted."""
-    account: Account
-    wall_seconds: float
-
-    def outputs_of(self, key: str) -> list[tuple[Any, ...]]:
-        """Return the references that one task sent out."""
-        return [item for found, item in self.outputs if found == key]
+__all__ = ["Stage"]
 
 
 class Stage:
@@ -48,7 +36,7 @@ class Stage:
     def __init__(self, name: str, work: str, options: list[str]) -> None:
         self.name = name
         self.work = work
-        self.result = StageResult([], Account({}, 0, 0, 0.0, 0.0, 0, 0, 0), 0.0)
+        self.result = NOTHING
         self._pipeline = beam.Pipeline(options=PipelineOptions(options))
         self._messages: list[Any] = []
         self._accounts: list[Any] = []
@@ -79,15 +67,12 @@ class Stage:
         pool = current_pool()
         if pool is not None:
             pool.progress.begin(self.name, 0)
-        target = files.join(self.work, self.name, "stage.json")
-        self._finish(target)
+        self._finish(result_path(self.work, self.name))
         self._run()
-        loaded = json.loads(files.read_bytes(target))
-        outputs = [(key, tuple(item)) for key, item in loaded["outputs"]]
-        account = Account(**loaded["account"])
-        self.result = StageResult(outputs, account, time.monotonic() - start)
+        found = load_result(self.work, self.name)
+        self.result = StageResult(found.outputs, found.account, time.monotonic() - start)
         if pool is not None:
-            pool.progress.end(account)
+            pool.progress.end(found.account)
 
     def _finish(self, target: str) -> None:
         """Gather what was sent to `OUTPUT` and all accounts into one small file."""
@@ -144,12 +129,5 @@ def _tagged(value: Any, tag: str) -> tuple[str, tuple[str, Any]]:
 
 def _publish(grouped: tuple[str, Iterable[tuple[str, Any]]], target: str) -> None:
     found = dict(grouped[1])
-    outputs = sorted((key, item) for _, key, item in found.get("outputs", []))
-    account = Account(*found["account"])
-    content = {"outputs": outputs, "account": account._asdict()}
-    files.publish_bytes(target, json.dumps(content, indent=1, sort_keys=True).encode())
-
-
-def quiet_beam() -> None:
-    """Keep Beam's own log lines off standard error."""
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)
+    outputs = [(key, item) for _, key, item in found.get("outputs", [])]
+    publish_result(target, outputs, Account(*found["account"]))

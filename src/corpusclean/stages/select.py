@@ -10,7 +10,8 @@ from typing import Any
 from corpusclean.contamination import VERSION as CONTAMINATION_VERSION
 from corpusclean.dedup import VERSION as DEDUP_VERSION
 from corpusclean.engine.receipts import fingerprint
-from corpusclean.engine.runner import Stage, StageResult
+from corpusclean.engine.results import StageResult
+from corpusclean.engine.runner import Stage
 from corpusclean.engine.steps import Step
 from corpusclean.recipe import Recipe
 from corpusclean.rules import VERSION as RULES_VERSION

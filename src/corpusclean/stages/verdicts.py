@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusclean import files
-from corpusclean.engine.references import Ref, Task
-from corpusclean.engine.runner import OUTPUT
+from corpusclean.engine.references import OUTPUT, Ref, Task
 from corpusclean.engine.steps import Output, Workplace
 from corpusclean.stages.decide import pick, read_table
 from corpusclean.stages.duplicates import KINDS, REPRESENTATIVE, lost_rows
