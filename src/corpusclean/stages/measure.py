@@ -27,28 +27,27 @@ from corpusclean.stages.splits import VERSION, MeasureSettings, measure_split
 __all__ = ["check_quarantine", "measure"]
 
 
-def measure(recipe: Recipe, work: str, output: str, options: list[str], **need: Any) -> StageResult:
+def measure(
+    recipe: Recipe, work: str, output: str, options: list[str], index_folder: str | None
+) -> StageResult:
     """Run the stage; the result's outputs are a reference to each family of each part."""
-    families = tuple(families_of(recipe, need["index_folder"], need["uses_language"]))
-    columns = {name: _columns(source) for name, source in recipe.sources.items()}
-    settings = MeasureSettings(columns, families, files.join(output, "quarantine"))
+    families = tuple(families_of(recipe, index_folder))
+    settings = MeasureSettings(families, files.join(output, "quarantine"))
     shape = fingerprint(
-        VERSION,
-        SOURCES_VERSION,
-        pa.__version__,
-        {name: list(astuple(spec)) for name, spec in columns.items()},
-        [family.fingerprint for family in families],
+        VERSION, SOURCES_VERSION, pa.__version__, [family.fingerprint for family in families]
     )
     splits = [
-        split
+        (split, _columns(source))
         for name, source in recipe.sources.items()
         for split in plan_splits(name, source.inputs, recipe.folder)
     ]
     step = Step("measure/parts", measure_split, settings, work, shape, weigh=_split_size)
     with Stage("measure", work, options) as stage:
-        planned = stage.start(("parts", split.key, astuple(split)) for split in splits)
+        planned = stage.start(
+            ("parts", split.key, (astuple(split), astuple(spec))) for split, spec in splits
+        )
         stage.do("Measure splits", step, planned)
-    _remove_old_quarantine(settings.quarantine, {split.key for split in splits})
+    _remove_old_quarantine(settings.quarantine, {split.key for split, _ in splits})
     return stage.result
 
 
@@ -57,7 +56,7 @@ def _columns(source: Any) -> ColumnSpec:
 
 
 def _split_size(task: Task) -> int:
-    split = Split(*task.inputs[0])
+    split = Split(*task.inputs[0][0])
     return split.stop - split.start
 
 

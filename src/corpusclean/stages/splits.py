@@ -31,8 +31,6 @@ CUTS = pa.list_(pa.struct([("start", pa.int64()), ("stop", pa.int64()), ("reason
 class MeasureSettings:
     """What measuring a split needs to know besides the split."""
 
-    columns: dict[str, ColumnSpec]
-    """For each source, which columns hold what."""
     families: tuple[Family, ...]
     quarantine: str
     """The folder of the quarantine."""
@@ -40,24 +38,23 @@ class MeasureSettings:
 
 def measure_split(task: Task, settings: MeasureSettings, place: Workplace) -> Output:
     """Make the families of one split that are missing or out of date."""
-    split = Split(*task.inputs[0])
-    part = _Part(split, settings, place)
-    text = part.receipt("text", part.text_fingerprint)
-    if text is None:
-        return part.make(None)
-    return part.make(text)
+    split, spec = task.inputs[0]
+    part = _Part(Split(*split), ColumnSpec(*spec), settings, place)
+    return part.make(part.receipt("text", part.text_fingerprint))
 
 
 class _Part:
     """The measured part of one split: which families stand, and how the others are made."""
 
-    def __init__(self, split: Split, settings: MeasureSettings, place: Workplace) -> None:
+    def __init__(
+        self, split: Split, spec: ColumnSpec, settings: MeasureSettings, place: Workplace
+    ) -> None:
         self.split = split
+        self.spec = spec
         self.settings = settings
         self.place = place
         self.relative = f"{place.folder}/{split.key}"
         self.folder = place.path(self.relative)
-        spec = settings.columns[split.source]
         self.text_fingerprint = fingerprint(
             VERSION, SOURCES_VERSION, pa.__version__, astuple(split), list(astuple(spec))
         )
@@ -107,7 +104,7 @@ class _Part:
         counts["sources"] = {source: account}
         quarantined = []
         empty = True
-        for decoded in read_split(self.split, self.settings.columns[source]):
+        for decoded in read_split(self.split, self.spec):
             account["read"] += decoded.batch.num_rows + len(decoded.quarantined)
             account["blank"] += decoded.blank
             for record in decoded.quarantined:
