@@ -118,7 +118,7 @@ def spelling(character: str) -> list[tuple[int, int]]:
     spelled with all its parts, so that a text of n bytes has at most (n + 1) / 2 tokens.
     """
     category = unicodedata2.category(character)
-    if category == "Cs":
+    if category in ("Cs", "Cn", "Co"):
         return [(SEPARATOR, 0)]
     superscript = unicodedata2.decomposition(character).startswith("<super>")
     if category[0] == "S" and superscript:

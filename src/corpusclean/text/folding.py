@@ -59,7 +59,7 @@ LETTER = 2
 CHARACTER = 3
 """Is a token of its own."""
 MARK = 4
-"""Continues the token before it, of either sort."""
+"""Continues the token before it, of either sort; vanishes where there is none."""
 SPELLED = 5
 """Becomes several of the above."""
 

@@ -184,8 +184,8 @@ def _find(
     To write, `found` holds the sums of the counts; texts without an occurrence are passed over.
     """
     leaving = _power(n)
-    # Keys are made a block at a time: between the lookups, whose branches cannot be predicted,
-    # the rolling hash would take three times as long.
+    # Keys are made a block at a time, apart from the lookups, whose branches cannot be predicted
+    # and would hold the rolling hash up.
     block = np.empty(_BLOCK, np.uint64)
     for text in range(offsets.shape[0] - 1):
         stop = offsets[text + 1]

@@ -197,7 +197,7 @@ def _fold(
                 entry = np.int64(spellings[part])
             while True:
                 kind = entry >> KIND_SHIFT
-                if kind != DROP:
+                if kind != DROP and (kind != MARK or state != _NONE):
                     folded = entry & _VALUE_MASK
                     if folded == 0:
                         folded = code_point
