@@ -21,6 +21,7 @@ _ROTATE_RIGHT = np.uint64(33)
 _CHAIN = np.uint64(0xD1342543DE82EF95)
 _TOKENS_SEED = np.uint64(0x746F6B656E73)
 _BYTES_SEED = np.uint64(0x6279746573)
+_SECOND_SEED = np.uint64(0x7365636F6E64)
 _LARGEST = np.uint32(0xFFFFFFFF)
 
 
@@ -140,14 +141,14 @@ def sign_documents(
         signature[:] = _LARGEST
         characters = np.int64(0)
         a = _TOKENS_SEED
-        b = _TOKENS_SEED
+        b = _TOKENS_SEED + _SECOND_SEED
         for i in range(start, stop):
             characters += np.int64(hashes[i] & _ONE)
             a, b = _chain(a, b, hashes[i])
         length = stop - start
         if length == 0:
             a = _BYTES_SEED
-            b = _BYTES_SEED
+            b = _BYTES_SEED + _SECOND_SEED
             length = text_offsets[text + 1] - text_offsets[text]
             for i in range(text_offsets[text], text_offsets[text + 1]):
                 a, b = _chain(a, b, np.uint64(data[i]) + _ONE)
