@@ -1,11 +1,15 @@
 """What every test may use."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# Worker processes inherit the path, and so find the step functions of the engine's tests.
+sys.path += [str(ROOT / "tests" / "corpus"), str(ROOT / "tests" / "engine" / "helpers")]
 
 
 @pytest.fixture
