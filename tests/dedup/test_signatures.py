@@ -46,7 +46,11 @@ def test_batches_without_a_signature(texts: list[str | None]) -> None:
 @pytest.mark.parametrize(
     ("left", "right", "same"),
     [
-        ("Hello, World!", "hello world", True),
+        ("Hello,  World!\n", "hello, world!", True),
+        ("Hello, World!", "hello world", False),
+        ("x = a + b", "x = a - b", False),
+        ("全角　ＡＢＣ", "全角 abc", True),
+        ("soft\u00adhyphen", "softhyphen", True),
         ("a b\r\nc", "a b\nc\n", True),
         ("café", "CAFE\u0301", True),
         ("한국", "\u1112\u1161\u11ab\u1100\u116e\u11a8", True),

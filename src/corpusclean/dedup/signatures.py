@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from corpusclean.errors import RecipeError
-from corpusclean.text.arrow import string_buffers
+from corpusclean.text.exact import exact_hashes
 from corpusclean.text.minhash import permutations, sign_documents
 from corpusclean.text.normalise import TokenStream, read_only, tokens
 
@@ -65,27 +65,22 @@ class Signer:
 
         `signature` is fixed_size_binary(4 * bands * rows), little-endian uint32, band after band,
         and null where the text is shorter than a shingle: such a text can only be an exact
-        duplicate. `exact_hash` is fixed_size_binary(16), two big-endian halves, over the sequence
-        of tokens; a text without any token (punctuation only) is hashed as it stands. `stream` is
-        `tokens(texts)`, if it is at hand.
+        duplicate. `exact_hash` is fixed_size_binary(16), two big-endian halves, of the text
+        normalised as `corpusclean.text.exact` says. `stream` is `tokens(texts)`, if it is at hand.
         """
         if stream is None:
             stream = tokens(texts)
-        data, text_offsets = string_buffers(texts)
         count = len(stream)
         signatures = np.empty((count, self.permutations), np.uint32)
         shingles = np.zeros(count, np.int64)
-        exact = np.empty((count, 2), np.uint64)
+        exact = exact_hashes(texts)
         sign_documents(
             stream.hashes,
             stream.offsets,
-            read_only(data),
-            read_only(text_offsets),
             *self.widths,
             *self._constants,
             signatures,
             shingles,
-            exact,
         )
         return pa.RecordBatch.from_arrays(
             [

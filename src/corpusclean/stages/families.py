@@ -111,11 +111,12 @@ def _make_blocklists(lists: Any, texts: pa.Array, tokens: Any, others: Columns) 
 
 def _signature(recipe: Recipe) -> Family:
     from corpusclean.dedup import VERSION
-    from corpusclean.text.normalise import NORMALISATION
+    from corpusclean.text.exact import EXACT_NORMALISATION
+    from corpusclean.text.folding import NORMALISATION
 
     near = recipe.deduplicate.near if recipe.deduplicate else None
     settings = (near.shingle, near.bands, near.rows) if near else None
-    shape = fingerprint("signature", VERSION, NORMALISATION, settings)
+    shape = fingerprint("signature", VERSION, NORMALISATION, EXACT_NORMALISATION, settings)
     return Family("signature", shape, (settings,))
 
 
@@ -123,7 +124,7 @@ def _signature(recipe: Recipe) -> Family:
 def _signer(settings: tuple[int, int, int] | None) -> Any:
     from corpusclean.dedup.signatures import Signer
 
-    return Signer(*settings) if settings else Signer(bands=0, rows=0)
+    return Signer(*settings) if settings else Signer(bands=1, rows=1)
 
 
 def _make_signature(settings: Any, texts: pa.Array, tokens: Any, others: Columns) -> pa.RecordBatch:

@@ -1,4 +1,4 @@
-"""MinHash signatures and exact hashes over a token stream.
+"""MinHash signatures over a token stream.
 
 A shingle is a window of consecutive tokens; how many depends on its first token alone, so that a
 text in several scripts needs no decision for the whole of it. Permutation k maps the high 32 bits
@@ -16,12 +16,6 @@ __all__ = ["permutations", "sign_documents"]
 _BLOCK = 256
 _HIGH = np.uint64(32)
 _ONE = np.uint64(1)
-_ROTATE_LEFT = np.uint64(31)
-_ROTATE_RIGHT = np.uint64(33)
-_CHAIN = np.uint64(0xD1342543DE82EF95)
-_TOKENS_SEED = np.uint64(0x746F6B656E73)
-_BYTES_SEED = np.uint64(0x6279746573)
-_SECOND_SEED = np.uint64(0x7365636F6E64)
 _LARGEST = np.uint32(0xFFFFFFFF)
 
 
@@ -106,32 +100,20 @@ def _sign_windows(
     return shingles + size
 
 
-@njit(inline="always", **KERNEL)
-def _chain(a: np.uint64, b: np.uint64, value: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Advance two unlike 64-bit chains by one value."""
-    b ^= value
-    b = (b << _ROTATE_LEFT) | (b >> _ROTATE_RIGHT)
-    return a * BASE + value, b * _CHAIN
-
-
 @njit(**KERNEL)
 def sign_documents(
     hashes: np.ndarray,
     token_offsets: np.ndarray,
-    data: np.ndarray,
-    text_offsets: np.ndarray,
     word_width: int,
     character_width: int,
     multipliers: np.ndarray,
     addends: np.ndarray,
     signatures: np.ndarray,
     shingles: np.ndarray,
-    exact: np.ndarray,
 ) -> None:
-    """Fill the signature, the number of shingles and the exact hash of every text.
+    """Fill the signature and the number of shingles of every text.
 
-    `signatures` uint32[n, k] is meaningless where `shingles` int64[n] is 0. `exact` uint64[n, 2]
-    is over the sequence of tokens, or over the bytes of the text where it has no token.
+    `signatures` uint32[n, k] is meaningless where `shingles` int64[n] is 0.
     """
     block = np.empty(_BLOCK, np.uint32)
     for text in range(token_offsets.shape[0] - 1):
@@ -140,20 +122,8 @@ def sign_documents(
         signature = signatures[text]
         signature[:] = _LARGEST
         characters = np.int64(0)
-        a = _TOKENS_SEED
-        b = _TOKENS_SEED + _SECOND_SEED
         for i in range(start, stop):
             characters += np.int64(hashes[i] & _ONE)
-            a, b = _chain(a, b, hashes[i])
-        length = stop - start
-        if length == 0:
-            a = _BYTES_SEED
-            b = _BYTES_SEED + _SECOND_SEED
-            length = text_offsets[text + 1] - text_offsets[text]
-            for i in range(text_offsets[text], text_offsets[text + 1]):
-                a, b = _chain(a, b, np.uint64(data[i]) + _ONE)
-        exact[text, 0] = mix(a ^ np.uint64(length))
-        exact[text, 1] = mix(b + np.uint64(length))
         found = 0
         if characters < stop - start:
             found += _sign_windows(
