@@ -96,7 +96,8 @@ def _closed(file: IO[bytes], error: Exception, size: int) -> Quarantined:
 
 
 def _nothing(records: list[Quarantined]) -> Decoded:
-    return Decoded(SCHEMA.empty_table().to_batches()[0], records, 0, np.zeros(0, np.int64))
+    empty = pa.RecordBatch.from_pylist([], schema=SCHEMA)
+    return Decoded(empty, records, 0, np.zeros(0, np.int64))
 
 
 class _GroupReading:
