@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusclean.errors import RecipeError
@@ -82,6 +82,7 @@ def test_closed_form_of_the_optimum(name, g, a):
     assert tokens == pytest.approx((compute / 6) ** (1 - a) / g, rel=3e-4)
 
 
+@settings(deadline=None)
 @given(st.floats(1e6, 1e14), st.sampled_from(sorted(FITS)))
 def test_both_terms_of_the_loss_fall_equally_fast_at_the_optimum(parameters, name):
     fit = FITS[name]
@@ -142,6 +143,7 @@ def test_twenty_tokens_a_parameter():
     assert LAWS["ratio_20"].at_flops(1.2e20) == pytest.approx((1e9, 20e9))
 
 
+@settings(deadline=None)
 @given(st.floats(1e5, 1e15), st.sampled_from(sorted(LAWS)))
 def test_every_law_is_one_line_seen_from_three_sides(parameters, name):
     law = LAWS[name]
@@ -215,6 +217,7 @@ def test_no_supply_has_no_effect():
     assert effective_tokens(0, 100) == 0.0
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**12), st.integers(0, 10**13), st.integers(1, 10**12))
 def test_more_tokens_are_never_worth_less(unique, tokens, more):
     effective = effective_tokens(unique, tokens)

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpusclean.errors import SupplyError
@@ -67,6 +67,7 @@ def collections(draw):
     return documents
 
 
+@settings(deadline=None)
 @given(collections(), st.data())
 def test_chosen_documents_are_those_of_a_full_sort(documents, data):
     available = sum(d[2] for d in documents)
@@ -84,6 +85,7 @@ def test_chosen_documents_are_those_of_a_full_sort(documents, data):
     assert 2 * abs(int((copies * tokens).sum()) - target) <= tokens.max()
 
 
+@settings(deadline=None)
 @given(collections(), st.data())
 def test_parts_and_their_order_do_not_matter(documents, data):
     shuffled = data.draw(st.permutations(documents))

@@ -1,7 +1,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from corpusclean.errors import RecipeError, SupplyError
@@ -157,6 +157,7 @@ def planned(*arguments):
         return None
 
 
+@settings(deadline=None)
 @given(mixtures())
 def test_sums_are_exact_and_caps_hold(mixture):
     supply, ratios, budget, max_epochs, shortfall = mixture
@@ -172,6 +173,7 @@ def test_sums_are_exact_and_caps_hold(mixture):
             assert abs(source.tokens - share * plan.tokens) < 1
 
 
+@settings(deadline=None)
 @given(mixtures())
 def test_a_shrunk_budget_is_the_largest(mixture):
     supply, ratios, budget, max_epochs, _ = mixture
@@ -183,6 +185,7 @@ def test_a_shrunk_budget_is_the_largest(mixture):
         assert planned(supply, ratios, more, max_epochs, "fail") is None
 
 
+@settings(deadline=None)
 @given(mixtures(), st.randoms(use_true_random=False))
 def test_the_order_of_sources_does_not_matter(mixture, random):
     supply, ratios, *rest = mixture
@@ -195,6 +198,7 @@ def test_the_order_of_sources_does_not_matter(mixture, random):
         assert plan.sources == other.sources
 
 
+@settings(deadline=None)
 @given(mixtures(), st.integers(1, 1000), st.data())
 def test_more_supply_never_lowers_what_a_source_gets(mixture, more, data):
     supply, *rest = mixture
@@ -206,6 +210,7 @@ def test_more_supply_never_lowers_what_a_source_gets(mixture, more, data):
         assert richer.sources[name].tokens >= plan.sources[name].tokens
 
 
+@settings(deadline=None)
 @given(mixtures())
 def test_waterfill_lowers_only_short_sources_and_raises_the_others_alike(mixture):
     supply, ratios, budget, max_epochs, _ = mixture
