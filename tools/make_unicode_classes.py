@@ -38,9 +38,7 @@ LINE_BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 EXTRA_TERMINALS = "\u037e\u0f0d\u0f0e\u17d6\u17d9\u17da"
 """Greek question mark; Tibetan shad and double shad; camnuc pii kuuh, phnaek muan and koomuut."""
 
-BULLETS = "-*\u2022\u2023\u2043\u2219\u25e6\u25cf\u25cb\u25a0\u25a1\u25aa\u25ab\u25b6\u25b8\u25ba\u00b7\u30fb"
-"""Hyphen, asterisk, bullet, triangular and hyphen bullet, bullet operator, white bullet, black and
-white circle, square, small square; right-pointing triangles; middle dot and that of Katakana."""
+BULLETS = "-*•‣⁃∙◦●○■□▪▫▶▸►·・"
 
 CJK_NAMES = (
     "CJK UNIFIED IDEOGRAPH",

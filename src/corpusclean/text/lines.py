@@ -51,7 +51,7 @@ def count_newlines(data: np.ndarray, start: int, stop: int) -> int:
 
 
 @njit(inline="always", **KERNEL)
-def _code_point(data: np.ndarray, i: int, stop: int) -> int:
+def _code_point(data: np.ndarray, i: int, stop: int) -> np.int64:
     """Return the code point in the bytes [i, stop), which hold no other."""
     byte = np.int64(data[i])
     if byte < 0x80:
@@ -64,7 +64,7 @@ def _code_point(data: np.ndarray, i: int, stop: int) -> int:
 
 
 @njit(inline="always", **KERNEL)
-def _classes(index: np.ndarray, entries: np.ndarray, code_point: int) -> int:
+def _classes(index: np.ndarray, entries: np.ndarray, code_point: np.int64) -> np.int64:
     block = np.int64(index[code_point >> BLOCK_BITS]) << BLOCK_BITS
     return np.int64(entries[block | (code_point & _BLOCK_MASK)])
 
@@ -116,7 +116,7 @@ def _characters(data: np.ndarray, start: int, stop: int) -> int:
 
 
 @njit(**KERNEL)
-def _ends_in_ellipsis(data: np.ndarray, start: int, stop: int, last: int) -> bool:
+def _ends_in_ellipsis(data: np.ndarray, start: int, stop: int, last: np.int64) -> bool:
     """Say whether the line in the bytes [start, stop) with this last character ends in one."""
     if last == _ELLIPSIS:
         return True
@@ -145,8 +145,8 @@ def scan_lines(
 ) -> None:
     """Write hash and length of the lines and paragraphs of the text in the bytes [start, stop).
 
-    Lengths are in characters; `is_ascii` says that these are bytes. The arrays need room for a segment more than there are newlines;
-    `counts` receives LINE_COUNTS, and must be 0 before.
+    Lengths are in characters; `is_ascii` says that these are bytes. The arrays need room for a
+    segment more than there are newlines; `counts` receives LINE_COUNTS, and must be 0 before.
     """
     lines = 0
     paragraphs = 0
@@ -158,8 +158,7 @@ def scan_lines(
             i += 1
         end = i
         i += 1
-        last = 0
-        last_classes = WHITESPACE
+        last = last_classes = np.int64(WHITESPACE)
         while end > begin:
             before = _before(data, end)
             last = _code_point(data, before, end)
@@ -171,7 +170,7 @@ def scan_lines(
             inside = False
             continue
         k = begin
-        first_classes = WHITESPACE
+        first_classes = np.int64(WHITESPACE)
         while first_classes & WHITESPACE:
             after = _after(data, k, end)
             first_classes = _classes(index, entries, _code_point(data, k, after))

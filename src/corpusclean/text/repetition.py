@@ -54,7 +54,7 @@ def _parts(items: int, size: int) -> int:
 
 
 @njit(inline="always", **KERNEL)
-def _slot(keys: np.ndarray, size: int, key: np.uint64) -> int:
+def _slot(keys: np.ndarray, size: int, key: np.uint64) -> np.int64:
     """Return the slot that holds a key, or the empty one where it belongs."""
     slot = np.int64(key) & (size - 1)
     while keys[slot] != key and keys[slot] != 0:
@@ -104,7 +104,7 @@ def _find_repeated(
     repeated: np.ndarray,
     keys: np.ndarray,
     tops: np.ndarray,
-) -> int:
+) -> np.int64:
     """Set `repeated[k]` where the n-gram at word `candidates[k]` occurs at another one, too.
 
     Returns the characters covered by the most frequent n-gram, with ties to the one that covers
@@ -203,7 +203,7 @@ def repeated_ngrams(
         if order <= LARGEST_TOP_ORDER:
             covered[order - SMALLEST_ORDER] = top
         else:
-            total = 0
+            total = np.int64(0)
             last_end = np.int64(0)
             for k in range(size):
                 if repeated[k]:

@@ -69,7 +69,7 @@ _COUNTED_FIRST = 1 << 20
 
 @dataclass(frozen=True)
 class TextCounts:
-    """The counts of a batch: `matrix` is int64, a row for each text, a column for each of COUNTS."""
+    """The counts of a batch: `matrix` is int64, a row a text, with the columns COUNTS."""
 
     matrix: np.ndarray
 

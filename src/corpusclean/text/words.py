@@ -131,7 +131,7 @@ def ascii_tallies(table: ClassTable) -> np.ndarray:
 
 
 @njit(inline="always", **KERNEL)
-def _decode(data: np.ndarray, i: int) -> tuple[int, int]:
+def _decode(data: np.ndarray, i: int) -> tuple[np.int64, int]:
     """Return the code point that begins at byte i, and where the next one begins."""
     byte = np.int64(data[i])
     if byte < 0x80:
@@ -212,7 +212,8 @@ def scan_words(
     begin = start
     h = np.uint64(0)
     lettered = np.uint64(0)
-    letters = digits = uppercase = cjk = whitespace = 0
+    letters = digits = uppercase = np.int64(0)
+    cjk = whitespace = 0
     dots = 0
     dots_end = -1
     i = start
@@ -316,9 +317,9 @@ def scan_words(
 
 
 @njit(**KERNEL)
-def _bits(stops: np.uint64) -> int:
+def _bits(stops: np.uint64) -> np.int64:
     """Return how many stop words a set of their numbers holds; number 0 is none."""
-    found = 0
+    found = np.int64(0)
     for number in range(1, len(STOP_WORDS) + 1):
         found += np.int64(stops >> np.uint64(number) & _ONE)
     return found
@@ -344,9 +345,9 @@ def join_words(
     lettered = np.uint64(0)
     stops = np.uint64(0)
     unicode_stops = np.uint64(0)
-    last_end = -1
-    word_start = 0
-    alphabetic = unicode_alphabetic = longest = unicode_longest = 0
+    last_end = np.int64(-1)
+    word_start = np.int64(0)
+    alphabetic = unicode_alphabetic = longest = unicode_longest = np.int64(0)
     for t in range(words):
         start = np.int64(starts[t])
         end = np.int64(ends[t])
