@@ -1,24 +1,29 @@
 """One line of JSON to a document, or to the cause why it is none.
 
-Every line goes through one parser, msgspec, which builds the wanted columns alone. A line that it
-refuses is looked at again by the standard library, which is laxer and tells why: NaN and
-infinities, which Python's own writer leaves, become null; and what is wrong with a column that is
-not wanted does not matter. Of a key that is there twice, the last holds. So what becomes of a line
-depends on that line alone, never on the lines around it.
+Every line goes through one parser, msgspec, which builds the wanted columns alone: many lines at
+once as long as it takes them all, else line by line. A line that it refuses is looked at again by
+the standard library, which is laxer and tells why: NaN and infinities, which Python's own writer
+leaves, become null; and what is wrong with a column that is not wanted does not matter. Of a key
+that is there twice, the last holds. So what becomes of a line depends on that line alone, never on
+the lines around it.
 
 pyarrow.json is not used: a line `null` ends the process with a segmentation fault (pyarrow 25),
 two objects on a line count as two rows, and NaN and invalid UTF-8 pass. msgspec is as fast.
 """
 
 import json
+from itertools import repeat
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
 from corpusclean.errors import InputError
-from corpusclean.sources.records import ColumnSpec, as_json, as_text
+from corpusclean.sources.records import ColumnSpec, as_json, as_text, not_utf8
 
 __all__ = ["Document", "JsonRecords", "Refused"]
+
+_REFUSALS = (msgspec.MsgspecError, ValueError, RecursionError)
 
 Document = tuple[str, str, str | None, str | None]
 """Text, id, url, metadata."""
@@ -39,7 +44,7 @@ class JsonRecords:
 
     def __init__(self, columns: ColumnSpec) -> None:
         names = columns.names
-        self._names = names
+        self._columns = names
         self._id = None if columns.id is None else names.index(columns.id)
         self._url = None if columns.url is None else names.index(columns.url)
         self._metadata = [(name, names.index(name)) for name in columns.metadata]
@@ -59,8 +64,30 @@ class JsonRecords:
         """Return the document that a line holds; the line is not blank."""
         try:
             return self._document(msgspec.structs.astuple(self._decode(line)))
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+        except _REFUSALS:
             return self._look_again(line)
+
+    def read_all(self, lines: list[bytes]) -> list[Document] | None:
+        """Return the documents that lines hold, or None if `read` has to look at each of them."""
+        try:
+            records: list[Any] = [self._decode(line) for line in lines]
+            if self._metadata:
+                return [self._document(msgspec.structs.astuple(record)) for record in records]
+            texts = [record.f0 for record in records]
+            ids = [value or "" for value in self._names(records, self._id)]
+            urls = self._names(records, self._url)
+            return list(zip(texts, ids, urls, repeat(None), strict=False))
+        except _REFUSALS:
+            return None
+
+    def _names(self, records: list[Any], place: int | None) -> list[str | None]:
+        """Return the texts of the id or url column."""
+        if place is None:
+            return [None] * len(records)
+        values = list(map(attrgetter(f"f{place}"), records))
+        if all(value.__class__ is str for value in values):
+            return values
+        return [as_text(value) for value in values]
 
     def _document(self, values: tuple[Any, ...]) -> Document:
         record_id = None if self._id is None else values[self._id]
@@ -76,7 +103,7 @@ class JsonRecords:
 
     def _look_again(self, line: bytes) -> Document | Refused:
         """Read a line laxly, or tell why it cannot be read."""
-        encoding = _encoding_error(line)
+        encoding = not_utf8(line)
         text = line.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         try:
             record = json.loads(text, parse_constant=lambda _: None)
@@ -88,7 +115,7 @@ class JsonRecords:
         if missing:
             return missing
         try:
-            document = self._document(tuple(record.get(name) for name in self._names))
+            document = self._document(tuple(record.get(name) for name in self._columns))
             for value in document:
                 if value is not None:
                     value.encode()
@@ -102,7 +129,7 @@ class JsonRecords:
     def _missing(self, record: Any) -> Refused | None:
         if not isinstance(record, dict):
             return Refused("not_an_object", f"expected an object, found {_kind(record)}")
-        name = self._names[0]
+        name = self._columns[0]
         if name not in record:
             found = ", ".join(list(record)[:12]) or "nothing"
             return Refused("missing_text", f"no column {name!r} among: {found}"[:400])
@@ -111,14 +138,6 @@ class JsonRecords:
         if not isinstance(record[name], str):
             return Refused("wrong_type", f"{name!r} is {_kind(record[name])}, expected a string")
         return None
-
-
-def _encoding_error(line: bytes) -> str:
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return f"byte {line[error.start]:#04x} at byte {error.start} of the record is not UTF-8"
-    return ""
 
 
 def _invalid(error: ValueError) -> Refused:

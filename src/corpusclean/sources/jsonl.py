@@ -15,7 +15,8 @@ from corpusclean.sources.splits import Split
 
 __all__ = ["read_jsonl"]
 
-_BOM = b"\xef\xbb\xbf"
+_AT_ONCE = 256
+"""Lines decoded together; a bad one among them makes these be decoded one by one."""
 
 
 def read_jsonl(
@@ -40,9 +41,9 @@ def read_jsonl(
                 return lines_before(again, begin)
 
         row = 0
-        for block in line_blocks(pieces, batch_bytes, max_record_bytes):
+        for block in line_blocks(pieces, batch_bytes, max_record_bytes, begin == 0):
             reading = _BlockReading(parser, row, origin, max_record_bytes)
-            reading.read(block, starts_file=begin == 0 and row == 0)
+            reading.read(block)
             row = reading.row
             yield reading.decoded()
 
@@ -63,20 +64,31 @@ class _BlockReading:
         self._quarantined: list[Quarantined] = []
         self._blank = 0
 
-    def read(self, block: Block, starts_file: bool) -> None:
+    def read(self, block: Block) -> None:
         """Decode the lines of a block; what stands for its damage counts as one record."""
-        data = block.data.removeprefix(_BOM) if starts_file else block.data
+        lines = block.lines
+        for start in range(0, len(lines), _AT_ONCE):
+            self._lines(lines[start : start + _AT_ONCE])
+        # The decoded texts are next copied to Arrow: their lines need not be held meanwhile.
+        lines.clear()
         if block.too_long:
-            self._quarantine("too_large", self._too_large(block.too_long), data, block.too_long)
-            return
-        lines = data.split(b"\n")
-        rest = lines.pop()
-        for line in lines:
-            self._line(line)
+            self._quarantine(
+                "too_large", self._too_large(block.too_long), block.cut, block.too_long
+            )
         if block.damage:
-            self._damaged(rest, block.damage)
-        elif rest:
-            self._line(rest)
+            self._damaged(block.cut, block.damage)
+
+    def _lines(self, lines: list[bytes]) -> None:
+        documents = None
+        if max(map(len, lines)) <= self._longest:
+            documents = self._parser.read_all(lines)
+        if documents is None:
+            for line in lines:
+                self._line(line)
+            return
+        self._documents += documents
+        self._rows.extend(range(self.row, self.row + len(lines)))
+        self.row += len(lines)
 
     def _line(self, line: bytes) -> None:
         if not line or line.isspace():

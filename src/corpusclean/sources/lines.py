@@ -14,19 +14,21 @@ from corpusclean.sources.records import RAW_BYTES
 __all__ = ["Block", "line_blocks", "lines_before", "read_range", "whole_lines"]
 
 _READ = 1 << 20
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole lines, each with its LF; or the beginning of a line that is too long.
+    """Consecutive lines without their LF.
 
-    `too_long` is that line's length in bytes, 0 otherwise. With `damage` the lines are those
-    before it, and the last of them may be cut.
+    `cut` is the part of a line before `damage`. If the line that the block is about is too long,
+    `too_long` is its length in bytes, and `cut` its first `RAW_BYTES`.
     """
 
-    data: bytes
-    too_long: int = 0
+    lines: list[bytes]
+    cut: bytes = b""
     damage: Damage | None = None
+    too_long: int = 0
 
 
 def whole_lines(file: IO[bytes], start: int, stop: int, size: int) -> tuple[int, int]:
@@ -61,14 +63,15 @@ def lines_before(file: IO[bytes], offset: int) -> int:
 
 
 def line_blocks(
-    pieces: Iterable[bytes | Damage], block_bytes: int, longest: int
+    pieces: Iterable[bytes | Damage], block_bytes: int, longest: int, starts_file: bool
 ) -> Iterator[Block]:
     """Gather pieces to blocks of whole lines of about `block_bytes`.
 
-    A line that outgrows `longest` while it is gathered is not held: its block has its first
-    `RAW_BYTES`. (A shorter block may still hold a line longer than `longest`.)
+    A line that outgrows `longest` is not held beyond its first `RAW_BYTES`, and has a block of
+    its own; only a line that is shorter than `block_bytes` may be longer and stand among others.
+    The byte order mark that may begin a file is no part of its first line.
     """
-    gathering = _Gathering(longest)
+    gathering = _Gathering(longest, starts_file)
     fresh: list[bytes] = []
     size = 0
     for piece in pieces:
@@ -89,37 +92,50 @@ def line_blocks(
 class _Gathering:
     """The line that is not finished yet, in pieces that hold no LF."""
 
-    def __init__(self, longest: int) -> None:
+    def __init__(self, longest: int, starts_file: bool) -> None:
         self._longest = longest
+        self._mark = _BOM if starts_file else b""
         self._pieces: list[bytes] = []
         self._size = 0
 
     def add(self, data: bytes) -> Iterator[Block]:
         """Take more bytes; yield the lines that they complete."""
-        cut = data.rfind(b"\n") + 1
-        if cut and self._size > self._longest:
-            first = data.find(b"\n") + 1
-            yield self._too_long(self._size + first - 1)
-            data, cut = data[first:], cut - first
-            self._pieces, self._size = [], 0
-        if cut:
-            yield Block(b"".join([*self._pieces, data[:cut]]))
-            data = data[cut:]
-            self._pieces, self._size = [], 0
-        if data:
-            self._pieces.append(data)
-            self._size += len(data)
-        if self._size > self._longest:
-            self._pieces = [self._too_long(0).data]
+        first = data.find(b"\n")
+        if first >= 0:
+            self._hold(data[:first])
+            if self._size > self._longest:
+                yield self._too_long()
+                lines = data[first + 1 :].split(b"\n")
+            else:
+                # The line begun earlier is joined alone: it may be large, and is copied once.
+                lines = [self._take(), *data[first + 1 :].split(b"\n")]
+            data = lines.pop()
+            if lines:
+                yield Block(lines)
+        self._hold(data)
 
     def end(self, damage: Damage | None) -> Iterator[Block]:
         """Yield the line that no LF ends, with the damage that ended it."""
         if self._size > self._longest:
-            yield self._too_long(self._size)
-            self._pieces = []
-        if self._pieces or damage:
-            yield Block(b"".join(self._pieces), damage=damage)
-        self._pieces, self._size = [], 0
+            yield self._too_long()
+        rest = self._take()
+        if damage:
+            yield Block([], rest, damage)
+        elif rest:
+            yield Block([rest])
 
-    def _too_long(self, length: int) -> Block:
-        return Block(b"".join(self._pieces)[:RAW_BYTES], too_long=length)
+    def _hold(self, data: bytes) -> None:
+        if data:
+            self._pieces.append(data)
+            self._size += len(data)
+        if self._size > self._longest:
+            self._pieces = [b"".join(self._pieces)[:RAW_BYTES]]
+
+    def _take(self) -> bytes:
+        line = b"".join(self._pieces).removeprefix(self._mark)
+        self._pieces, self._size, self._mark = [], 0, b""
+        return line
+
+    def _too_long(self) -> Block:
+        length = self._size
+        return Block([], self._take(), too_long=length)

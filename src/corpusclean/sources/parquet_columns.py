@@ -12,7 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusclean.errors import InputError
-from corpusclean.sources.records import SCHEMA, ColumnSpec, Decoded, as_json, as_text, quarantined
+from corpusclean.sources.records import (
+    SCHEMA,
+    ColumnSpec,
+    Decoded,
+    as_json,
+    as_text,
+    not_utf8,
+    quarantined,
+)
 from corpusclean.sources.splits import Split
 
 __all__ = ["check_schema", "decode_rows"]
@@ -108,18 +116,10 @@ def _texts(batch: pa.RecordBatch, name: str, bad: Bad) -> pa.Array:
         texts.validate(full=True)
     except pa.ArrowInvalid:
         for row, value in enumerate(held.to_pylist()):
-            problem = _not_utf8(value)
+            problem = not_utf8(value or b"")
             if problem:
                 bad[row] = ("invalid_utf8", value, f"{problem} in column {name!r}")
     return texts
-
-
-def _not_utf8(value: bytes | None) -> str:
-    try:
-        (value or b"").decode()
-    except UnicodeDecodeError as error:
-        return f"byte {error.object[error.start]:#04x} at byte {error.start} is not UTF-8"
-    return ""
 
 
 def _names(batch: pa.RecordBatch, name: str | None, bad: Bad) -> pa.Array:

@@ -16,7 +16,14 @@ from corpusclean import files
 from corpusclean.sources.compression import Damage, decompress
 from corpusclean.sources.formats import without_compression
 from corpusclean.sources.lines import read_range
-from corpusclean.sources.records import SCHEMA, ColumnSpec, Decoded, Quarantined, quarantined
+from corpusclean.sources.records import (
+    SCHEMA,
+    ColumnSpec,
+    Decoded,
+    Quarantined,
+    not_utf8,
+    quarantined,
+)
 from corpusclean.sources.splits import Split
 
 __all__ = ["read_text"]
@@ -45,14 +52,13 @@ def read_text(
             length += len(piece)
             if length <= max_record_bytes:
                 pieces.append(piece)
-    data = b"".join(pieces)
     if not length and not damage:
         return
-    problem = _problem(data, length, damage, max_record_bytes)
-    if problem:
-        yield _decoded([], [problem])
-    else:
-        yield _decoded([(data.removeprefix(_BOM), _name(split.path))], [])
+    data = b"".join(pieces)
+    pieces.clear()
+    document = _text(data.removeprefix(_BOM))
+    problem = _problem(data, document, length, damage, max_record_bytes)
+    yield _decoded(_name(split.path), document.slice(0, 0 if problem else 1), problem)
 
 
 def _name(path: str) -> str:
@@ -60,26 +66,31 @@ def _name(path: str) -> str:
     return without_compression(name)[0]
 
 
-def _problem(data: bytes, length: int, damage: Damage | None, longest: int) -> Quarantined | None:
+def _text(data: bytes) -> pa.Array:
+    """Return a column of one text, which is not copied, nor checked."""
+    offsets = np.array([0, len(data)], np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(pa.large_string(), 1, buffers)
+
+
+def _problem(
+    data: bytes, document: pa.Array, length: int, damage: Damage | None, longest: int
+) -> Quarantined | None:
     if damage:
         return quarantined(1, damage.cause, data, damage.detail, length)
     if length > longest:
         detail = f"the text has {length:,} bytes, the limit is {longest:,}"
         return quarantined(1, "too_large", data, detail, length)
     try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        detail = f"byte {data[error.start]:#04x} at byte {error.start} of the file is not UTF-8"
-        return quarantined(1, "invalid_utf8", data, detail)
+        document.validate(full=True)
+    except pa.ArrowInvalid:
+        return quarantined(1, "invalid_utf8", data, not_utf8(data))
     return None
 
 
-def _decoded(documents: list[tuple[bytes, str]], problems: list[Quarantined]) -> Decoded:
-    columns = [
-        pa.array([name for _, name in documents], pa.string()),
-        pa.nulls(len(documents), pa.string()),
-        pa.nulls(len(documents), pa.string()),
-        pa.array([text for text, _ in documents], pa.large_binary()).view(pa.large_string()),
-    ]
+def _decoded(name: str, text: pa.Array, problem: Quarantined | None) -> Decoded:
+    count = len(text)
+    nothing = pa.nulls(count, pa.string())
+    columns = [pa.array([name] * count, pa.string()), nothing, nothing, text]
     batch = pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
-    return Decoded(batch, problems, 0, np.arange(len(documents), dtype=np.int64))
+    return Decoded(batch, [problem] if problem else [], 0, np.arange(count, dtype=np.int64))

@@ -34,6 +34,7 @@ __all__ = [
     "Quarantined",
     "as_json",
     "as_text",
+    "not_utf8",
     "quarantined",
 ]
 
@@ -49,8 +50,11 @@ CAUSES = (
     "unreadable",
 )
 BATCH_BYTES = 16 << 20
-MAX_RECORD_BYTES = 256 << 20
-"""Longest line or file of text that becomes a document: what a worker's memory can bear."""
+MAX_RECORD_BYTES = 128 << 20
+"""Longest line, text of a row, or file of text that becomes a document.
+
+Decoding needs up to eight times as much memory, and what follows as much again.
+"""
 RAW_BYTES = 4096
 """How much of a record that could not be read is kept."""
 SCHEMA = pa.schema(
@@ -100,6 +104,15 @@ def quarantined(
     return Quarantined(
         position, cause, bytes(raw[:RAW_BYTES]), detail, len(raw) if length is None else length
     )
+
+
+def not_utf8(data: bytes) -> str:
+    """Return which byte is not UTF-8, in words; empty if all are."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return f"byte {data[error.start]:#04x} at byte {error.start} is not UTF-8"
+    return ""
 
 
 def _zero() -> int:
