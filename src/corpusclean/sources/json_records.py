@@ -7,8 +7,8 @@ leaves, become null; and what is wrong with a column that is not wanted does not
 that is there twice, the last holds. So what becomes of a line depends on that line alone, never on
 the lines around it.
 
-pyarrow.json is not used: a line `null` ends the process with a segmentation fault (pyarrow 25),
-two objects on a line count as two rows, and NaN and invalid UTF-8 pass. msgspec is as fast.
+pyarrow.json is not used: where a block begins with the line `null`, pyarrow 25 ends the process
+with a segmentation fault; two objects on a line count as two rows; NaN and invalid UTF-8 pass.
 """
 
 import json
