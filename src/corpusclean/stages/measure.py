@@ -19,7 +19,7 @@ from corpusclean.engine.steps import Step
 from corpusclean.errors import InputError
 from corpusclean.recipe import Recipe
 from corpusclean.sources import VERSION as SOURCES_VERSION
-from corpusclean.sources.reading import ColumnSpec
+from corpusclean.sources.reading import ColumnSpec, check_columns
 from corpusclean.sources.splits import Split, plan_splits
 from corpusclean.stages.families import families_of
 from corpusclean.stages.splits import VERSION, MeasureSettings, measure_split
@@ -41,6 +41,8 @@ def measure(
         for name, source in recipe.sources.items()
         for split in plan_splits(name, source.inputs, recipe.folder)
     ]
+    for split, spec in splits:
+        check_columns(split, spec)
     step = Step("measure/parts", measure_split, settings, work, shape, weigh=_split_size)
     with Stage("measure", work, options) as stage:
         planned = stage.start(
@@ -56,8 +58,7 @@ def _columns(source: Any) -> ColumnSpec:
 
 
 def _split_size(task: Task) -> int:
-    split = Split(*task.inputs[0][0])
-    return split.stop - split.start
+    return Split(*task.inputs[0][0]).weight
 
 
 def _remove_old_quarantine(folder: str, current: set[str]) -> None:

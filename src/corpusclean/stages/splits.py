@@ -17,6 +17,7 @@ from corpusclean.sources import VERSION as SOURCES_VERSION
 from corpusclean.sources.identity import normalise_newlines, uids
 from corpusclean.sources.quarantine import quarantine_lines
 from corpusclean.sources.reading import ColumnSpec, read_split
+from corpusclean.sources.records import SCHEMA
 from corpusclean.sources.splits import Split
 from corpusclean.stages.families import Family, family_columns
 from corpusclean.stages.measured import PartWriter, family_path, row_groups
@@ -102,25 +103,25 @@ class _Part:
         source = self.split.source
         account: dict[str, Any] = {"read": 0, "blank": 0, "quarantined": {}}
         counts["sources"] = {source: account}
-        quarantined = []
+        causes = account["quarantined"]
         empty = True
-        for decoded in read_split(self.split, self.spec):
-            account["read"] += decoded.batch.num_rows + len(decoded.quarantined)
-            account["blank"] += decoded.blank
-            for record in decoded.quarantined:
-                causes = account["quarantined"]
-                causes[record.cause] = causes.get(record.cause, 0) + 1
-            quarantined += quarantine_lines(self.split.path, decoded.quarantined)
-            if decoded.batch.num_rows:
-                empty = False
-                yield {"text": text_columns(source, decoded.batch)}
-        if empty:
-            # A part without documents still has its files, so that later steps need no exception.
-            yield {"text": text_columns(source, _NO_RECORDS)}
         path = files.join(self.settings.quarantine, f"{self.split.key}.jsonl")
-        if quarantined:
-            files.publish_bytes(path, b"".join(quarantined))
-        else:
+        with files.publishing(path) as quarantine:
+            for decoded in read_split(self.split, self.spec):
+                account["read"] += decoded.batch.num_rows + len(decoded.quarantined)
+                account["blank"] += decoded.blank
+                for record in decoded.quarantined:
+                    causes[record.cause] = causes.get(record.cause, 0) + 1
+                for line in quarantine_lines(self.split.path, decoded.quarantined):
+                    quarantine.write(line)
+                if decoded.batch.num_rows:
+                    empty = False
+                    yield {"text": text_columns(source, decoded.batch)}
+            if empty:
+                # A part without documents still has its files: later steps need no exception.
+                no_records = pa.RecordBatch.from_pylist([], schema=SCHEMA)
+                yield {"text": text_columns(source, no_records)}
+        if not causes:
             files.remove(path)
 
     def _stored(
@@ -161,19 +162,6 @@ class _Part:
             output.written.update(receipt.files)
             output.messages += receipt.messages
         return output
-
-
-_NO_RECORDS = pa.RecordBatch.from_pylist(
-    [],
-    schema=pa.schema(
-        [
-            ("id", pa.string()),
-            ("url", pa.string()),
-            ("metadata", pa.string()),
-            ("text", pa.large_string()),
-        ]
-    ),
-)
 
 
 def text_columns(source: str, batch: pa.RecordBatch) -> pa.RecordBatch:
