@@ -7,6 +7,8 @@ from corpusclean.cli.tables import table
 
 __all__ = ["run_recipe", "show_run"]
 
+_MOST_REASONS = 15
+
 
 def run_recipe(
     path: Path,
@@ -41,23 +43,20 @@ def show_run(result: dict[str, Any]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _ledger(ledger: dict[str, Any]) -> str:
-    header = ["source", "read", "kept", "dropped", "quarantined", "emitted", "unused"]
-    rows = []
-    for name, entry in ledger["sources"].items():
-        dropped, quarantined = sum(entry["dropped"].values()), sum(entry["quarantined"].values())
-        used = [entry.get("emitted"), entry.get("unused")]
-        rows.append([name, entry["read"], entry["kept"], dropped, quarantined, *used])
+def _ledger(content: dict[str, Any]) -> str:
+    from corpusclean.ledger import Ledger
+
+    text = "Documents\n" + table(*Ledger.from_json(content).table())
     reasons: dict[str, int] = {}
-    for entry in ledger["sources"].values():
+    for entry in content["sources"].values():
         for reason, count in entry["dropped"].items():
             reasons[reason] = reasons.get(reason, 0) + count
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    text = "Documents\n" + table(header, rows)
     if ordered:
-        shown = table(["dropped because of", "documents"], ordered[:15])
-        more = f"\n... and {len(ordered) - 15} more reasons in ledger.json" if ordered[15:] else ""
-        text += "\n\n" + shown + more
+        shown = table(["dropped because of", "documents"], ordered[:_MOST_REASONS])
+        text += "\n\n" + shown
+    if len(ordered) > _MOST_REASONS:
+        text += f"\n... and {len(ordered) - _MOST_REASONS} more reasons in ledger.json"
     return text
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from corpusclean import files
 from corpusclean.engine.receipts import fingerprint
 from corpusclean.recipe import Recipe
+from corpusclean.rules.loading import rules_for_source
 
 __all__ = ["Family", "families_of", "family_columns"]
 
@@ -30,10 +31,10 @@ class Family:
     needs: tuple[str, ...] = field(default=())
 
 
-def families_of(recipe: Recipe, index_folder: str | None, uses_language: bool) -> list[Family]:
+def families_of(recipe: Recipe, index_folder: str | None) -> list[Family]:
     """Return the families besides `text` that a recipe asks for, in the order they are made."""
     families = [_signals()]
-    if uses_language:
+    if _needs_language(recipe):
         families.append(_language())
     if recipe.blocklists:
         families.append(_blocklists(recipe))
@@ -42,6 +43,14 @@ def families_of(recipe: Recipe, index_folder: str | None, uses_language: bool) -
     if index_folder is not None and recipe.decontaminate is not None:
         families.append(_hits(index_folder))
     return families
+
+
+def _needs_language(recipe: Recipe) -> bool:
+    """Tell whether a rule or a blocklist looks at the language of documents."""
+    rule_sets = [rule_set for name in recipe.sources for rule_set in rules_for_source(recipe, name)]
+    looked_at = {signal for rule_set in rule_sets for signal in rule_set.signals}
+    lists = recipe.blocklists.values()
+    return bool(looked_at & {"language", "language_probability"}) or any(b.languages for b in lists)
 
 
 def family_columns(family: Family, texts: pa.Array, tokens: Any, others: Columns) -> pa.RecordBatch:

@@ -19,7 +19,8 @@ from corpusclean.engine.progress import Progress
 from corpusclean.engine.results import StageResult, load_result
 from corpusclean.errors import EngineError
 from corpusclean.recipe import Recipe
-from corpusclean.stages.account import Accounts
+from corpusclean.shards.manifest import publish_manifest
+from corpusclean.stages.account import ledger_of, manifest_of, stages_of
 from corpusclean.stages.benchmarks import benchmark_index
 
 __all__ = ["STAGES", "Job"]
@@ -62,7 +63,8 @@ class Job:
         end = STAGES.index(until_stage or STAGES[-1])
         if begin > end:
             raise EngineError(f"--from {from_stage} comes after --until {until_stage}")
-        logging.getLogger("apache_beam").setLevel(logging.ERROR)
+        # Beam tells of its own affairs on the root logger, from its import on.
+        logging.getLogger().setLevel(logging.ERROR)
         files.make_folder(self.work)
         with _locked(self.work), WorkerPool(self.workers, self.progress):
             self.index = benchmark_index(self.recipe, self.work)
@@ -106,17 +108,22 @@ class Job:
         tokenized = self.results["tokenize"]
         return mix(self.recipe, self.work, self.output, self.options, tokenized)
 
+    def _tokenizer(self) -> Any:
+        from corpusclean.stages.tokenizing import tokenizer_of
+
+        asked = self.recipe.tokenizer
+        return tokenizer_of(self.recipe.resolve(asked.file), asked.eod)
+
     def _close(self, finished: bool) -> dict[str, Any]:
         """Balance the ledger; publish ledger, account of the run and, last, the manifest."""
-        accounts = Accounts(self.recipe, self.results)
-        ledger, manifest = accounts.ledger(), None
-        run = {"stages": accounts.stages()}
+        ledger, manifest = ledger_of(self.recipe, self.results), None
+        ledger.balance()
+        run = {"stages": stages_of(self.results)}
         if finished:
-            ledger.balance()
-            ledger_file = _publish(self.output, "ledger.json", ledger.to_json())
-            manifest = accounts.manifest(self.output, ledger_file.checksum)
+            sha256 = _publish(self.output, "ledger.json", ledger.to_json())
+            manifest = manifest_of(self.recipe, self.results, self._tokenizer(), sha256)
             _publish(self.output, "run.json", run)
-            _publish(self.output, "manifest.json", manifest)
+            publish_manifest(self.output, manifest)
         return {
             "ledger": ledger.to_json(),
             "run": run,
@@ -125,9 +132,12 @@ class Job:
         }
 
 
-def _publish(folder: str, name: str, content: Any) -> files.PublishedFile:
-    text = json.dumps(content, ensure_ascii=False, indent=1)
-    return files.publish_bytes(files.join(folder, name), text.encode() + b"\n")
+def _publish(folder: str, name: str, content: Any) -> str:
+    """Publish plain data as JSON and return the SHA-256 of the file."""
+    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    with files.publishing(files.join(folder, name)) as file:
+        file.with_sha256().write(text.encode())
+    return file.sha256
 
 
 @contextlib.contextmanager

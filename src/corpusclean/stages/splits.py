@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from corpusclean import files
@@ -57,7 +58,12 @@ class _Part:
         self.relative = f"{place.folder}/{split.key}"
         self.folder = place.path(self.relative)
         self.text_fingerprint = fingerprint(
-            VERSION, SOURCES_VERSION, pa.__version__, astuple(split), list(astuple(spec))
+            VERSION,
+            SOURCES_VERSION,
+            pa.__version__,
+            msgspec.__version__,
+            astuple(split),
+            list(astuple(spec)),
         )
 
     def receipt(self, family: str, expected: str) -> Receipt | None:
