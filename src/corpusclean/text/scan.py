@@ -173,12 +173,10 @@ def _scan_batch(
             paragraph_lengths,
             counts[_LINES:_SEGMENTS],
         )
-        counts[_SEGMENTS], counts[_SEGMENTS + 1] = repeated_segments(
-            line_hashes, line_lengths, counts[_LINES], keys
-        )
-        counts[_SEGMENTS + 2], counts[_SEGMENTS + 3] = repeated_segments(
-            paragraph_hashes, paragraph_lengths, counts[_PARAGRAPHS], keys
-        )
+        copies = counts[_SEGMENTS : _SEGMENTS + 2]
+        repeated_segments(line_hashes, line_lengths, counts[_LINES], keys, copies)
+        copies = counts[_SEGMENTS + 2 : _WHITESPACE_WORDS]
+        repeated_segments(paragraph_hashes, paragraph_lengths, counts[_PARAGRAPHS], keys, copies)
         ngrams = counts[_UNICODE_NGRAMS:]
         repeated_ngrams(prefix, starts, ends, words, candidates, repeated, keys, tops, ngrams)
         words = join_words(
