@@ -84,7 +84,7 @@ def decide_part(task: Task, settings: DecideSettings, place: Workplace) -> Outpu
     identity = read_columns(folder, "text", ["uid", "source"])
     signals = _signals(task, folder)
     rows = identity.num_rows
-    output = Output(documents=rows)
+    output = Output()
     source = identity.column("source")[0].as_py() if rows else ""
     evaluator = RuleEvaluator(settings.rule_sets.get(source, ()))
     fired = evaluator.evaluate(signals)
@@ -134,7 +134,7 @@ def _exact_hashes(folder: str) -> np.ndarray:
 def _decided(
     identity: pa.Table, signals: pa.Table, fired: np.ndarray, reasons: tuple[str, ...]
 ) -> pa.Table:
-    """Return what later steps need of every document: identity, length and the fired rules."""
+    """Return what later steps need of every document: identity, sizes and the fired rules."""
     row, rule = np.nonzero(fired)
     offsets = np.zeros(len(fired) + 1, np.int32)
     np.cumsum(np.bincount(row, minlength=len(fired)), out=offsets[1:])
@@ -144,6 +144,7 @@ def _decided(
             "uid": identity.column("uid"),
             "source": identity.column("source"),
             "characters": signals.column("characters"),
+            "bytes": signals.column("bytes"),
             "reasons": pa.ListArray.from_arrays(pa.array(offsets), names),
         }
     )

@@ -128,7 +128,7 @@ def find_exact(task: Task, settings: ExactSettings, place: Workplace) -> Output:
     lost["kind"] = np.where(is_record[goes], RECORD, EXACT)
     lost["of"] = rows["uid"][of[goes]]
     told, parts = _with_representatives(lost, part[goes], of[goes], rows["row"], part)
-    output = Output(documents=len(rows))
+    output = Output()
     labels = [ref.label for ref in refs]
     _tell(output, place, task.key, labels, parts, told, ("verdicts", "bands", "grams"))
     return output
@@ -163,7 +163,7 @@ def send_bands(task: Task, settings: NearSettings, place: Workplace) -> Output:
     block = np.zeros(keys.size, _BAND_ROW)
     block["key"] = keys.ravel()
     block["row"] = np.repeat(left, settings.bands)
-    output = Output(documents=len(left))
+    output = Output()
     for ref in (task.references("select/decide")[0], pick(task, "signature")):
         output.send("near", "all", ref._replace(label=task.key))
     which = partition_of(block["key"], settings.partitions)
@@ -183,7 +183,7 @@ def find_buckets(task: Task, settings: NearSettings, place: Workplace) -> Output
     members = np.zeros(int(shared.sum()), _MEMBER_ROW)
     members["bucket"] = rows["key"][shared]
     members["row"] = rows["row"][shared]
-    output = Output(documents=len(rows))
+    output = Output()
     targets = [("all", ref.label) for ref in refs]
     send_rows(output, place, f"{task.key}.rows", "near", members, targets, part[shared])
     return output
@@ -215,7 +215,7 @@ def keep_near(task: Task, settings: NearSettings, place: Workplace) -> Output:
     told, parts = _with_representatives(
         lost, documents[goes, 0], of, documents[:, 1], documents[:, 0]
     )
-    output = Output(documents=len(documents))
+    output = Output()
     _tell(output, place, task.key, labels, parts, told, ("verdicts", "grams"))
     return output
 

@@ -52,7 +52,7 @@ def select(
         if "near" in steps:
             bands = stage.do("Send bands", steps["bands"], decided, exact)
             buckets = stage.do("Find shared buckets", steps["buckets"], bands)
-            found.append(stage.do("Keep greedily", steps["near"], buckets))
+            found.append(stage.do("Keep greedily", steps["near"], bands, buckets))
         if "grams" in steps:
             grams = stage.do("Count benchmark n-grams", steps["grams"], *found)
             found.append(stage.do("Find common n-grams", steps["common"], grams))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from corpusclean import files
@@ -79,7 +80,7 @@ def count_grams(task: Task, settings: VerdictSettings, place: Workplace) -> Outp
     grams, counts = gram_document_counts(_hits(task, place), kept)
     rows = np.zeros(len(grams), _GRAM_ROW)
     rows["gram"], rows["documents"] = grams, counts
-    output = Output(documents=decided.num_rows)
+    output = Output()
     path = f"{place.folder}/{task.key}.rows"
     file = files.publish_bytes(place.path(path), rows.tobytes())
     reference = output.published(path, file)._replace(label=task.key)
@@ -191,7 +192,7 @@ def give_verdicts(task: Task, settings: VerdictSettings, place: Workplace) -> Ou
     duplicate_of, size = _duplicates(lost, reasons, rows)
     kept = _still_kept(task, place, rows, fired)
     cuts: list[list[dict[str, Any]]] = [[] for _ in range(rows)]
-    output = Output(documents=rows)
+    output = Output(documents=rows, bytes=pc.sum(decided.column("bytes")).as_py() or 0)
     if settings.action is not None:
         contamination = _Contamination(task, settings, place, kept)
         characters = decided.column("characters").to_numpy()
@@ -241,7 +242,7 @@ def _duplicates(
     values = pa.Array.from_buffers(
         pa.binary(16), rows, [None, pa.py_buffer(np.ascontiguousarray(of.astype(">u8")))]
     )
-    return pa.compute.if_else(pa.array(~missing), values, None), size
+    return pc.if_else(pa.array(~missing), values, None), size
 
 
 def _counts(kept: np.ndarray, reasons: list[list[str]]) -> dict[str, Any]:
