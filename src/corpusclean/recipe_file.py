@@ -10,6 +10,7 @@ from corpusclean.recipe import Blocklist, Overrides, Recipe, Source
 from corpusclean.recipe_later import without_later
 from corpusclean.recipe_problems import Keys, Problem, RecipeProblems, shown
 from corpusclean.recipe_shape import fit
+from corpusclean.recipe_values import is_blocklist_name
 from corpusclean.recipe_yaml import Document, read_yaml
 
 __all__ = ["read_recipe"]
@@ -55,6 +56,7 @@ def _across(data: Mapping[str, Any], folder: str) -> list[Problem]:
     """Return what is wrong between entries, looking at those that fit by themselves."""
     sources = _each(Source, data.get("sources"))
     blocklists = _each(Blocklist, data.get("blocklists"))
+    blocklists = {name: value for name, value in blocklists.items() if is_blocklist_name(name)}
     overrides, _ = fit(dict[str, Overrides], data.get("filters", {}))
     problems = []
     if sources and len(sources) == len(data["sources"]):

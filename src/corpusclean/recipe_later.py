@@ -12,8 +12,6 @@ _KEYS: tuple[Keys, ...] = (
     ("classifiers",),
     ("validation",),
     ("training",),
-    ("sources", "*", "input", "dataset"),
-    ("sources", "*", "input", "split"),
     ("blocklists", "*", "urls"),
     ("deduplicate", "lines"),
     ("deduplicate", "passages"),
@@ -26,6 +24,8 @@ _KEYS: tuple[Keys, ...] = (
     ("tokenizer", "train"),
     ("output", "packing"),
 )
+_MAPPINGS: tuple[Keys, ...] = (("sources", "*", "input"),)
+"""Where a mapping, as {dataset: name, split: train}, will be allowed."""
 _VALUES: tuple[tuple[Keys, frozenset[str]], ...] = (
     (("decontaminate", "method"), frozenset({"palm", "llama2", "exact"})),
     (("blocklists", "*", "scope"), frozenset({"paragraph", "sentence", "line"})),
@@ -46,6 +46,11 @@ def without_later(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem
     for pattern in _KEYS:
         for keys in _matching(data, pattern):
             problems.append(Problem("this version does not have it yet; take it out", keys))
+    for pattern in _MAPPINGS:
+        for keys in _matching(data, pattern):
+            if isinstance(_at(data, keys), Mapping):
+                said = "found a mapping, which this version does not have yet; name files"
+                problems.append(Problem(said, keys))
     for pattern, values in _VALUES:
         for keys in _matching(data, pattern):
             found = _at(data, keys)

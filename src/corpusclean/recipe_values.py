@@ -18,6 +18,7 @@ __all__ = [
     "blocklist_name",
     "file_name",
     "filter_entry",
+    "is_blocklist_name",
     "language_code",
     "listed",
     "off_is_none",
@@ -59,9 +60,14 @@ def file_name(value: str) -> str:
     return value
 
 
+def is_blocklist_name(value: str) -> bool:
+    """Tell whether a name can be a part of a signal's name."""
+    return _COLUMN_NAME.fullmatch(value) is not None
+
+
 def blocklist_name(value: str) -> str:
     """Return a name that can be a part of a signal's name."""
-    if not _COLUMN_NAME.fullmatch(value):
+    if not is_blocklist_name(value):
         raise ValueError(
             f"found the name {shown(value)}, expected up to 60 of a-z 0-9 _ with a letter in "
             "front, since a signal is named after it"
