@@ -60,6 +60,9 @@ def verify_output(directory: str | Path) -> VerifyReport:
 
 def _manifest(problems: Problems) -> dict[str, Any] | None:
     """Return the manifest if it has the shape that the other checks rely on."""
+    if not files.exists(problems.full(MANIFEST)):
+        problems.add(MANIFEST, "missing", "the manifest of a finished run", "none")
+        return None
     content = problems.read(MANIFEST, None, None)
     if content is None:
         return None
