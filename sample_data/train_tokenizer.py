@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 VOCABULARY = 4096
 END_OF_DOCUMENT = "<|endoftext|>"
 FOLDERS = ("en", "code", "multilingual")
+FORMATS = {".jsonl", ".gz", ".zst", ".parquet", ".txt"}
 
 
 def texts_of(path: Path) -> Iterator[str]:
@@ -43,7 +44,7 @@ def clean_texts() -> Iterator[str]:
     """Yield every clean document with newlines as one character, in the order of the paths."""
     paths = [path for folder in FOLDERS for path in sorted((HERE / folder).rglob("*"))]
     for path in paths:
-        if path.is_file():
+        if path.suffix in FORMATS:
             for text in texts_of(path):
                 yield text.replace("\r\n", "\n")
 

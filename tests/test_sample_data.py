@@ -10,10 +10,19 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 from tokenizers import Tokenizer
+
+from corpusclean.recipe import load_recipe
+from corpusclean.rules.applying import RuleEvaluator, first_reason
+from corpusclean.rules.loading import rules_for_source
+from corpusclean.signals.blocklists import TermLists, read_terms
+from corpusclean.signals.document import measure_document_signals
+from corpusclean.signals.language import LanguageModel
 
 SAMPLE_DATA = Path(__file__).resolve().parents[1] / "sample_data"
 BYTES_AT_MOST = 1_500_000
@@ -56,7 +65,9 @@ def names(*patterns: str) -> list[str]:
 ENGLISH = names("en/*.*", "en/notes/*.txt")
 MULTILINGUAL = names("multilingual/*.jsonl")
 CLEAN = [*ENGLISH, "code/code.jsonl", *MULTILINGUAL]
-FAULTS = names("faults/*.*", "faults/world/*.*")
+FAULTS = names("faults/*.*")
+WORLD = names("multilingual/*.jsonl", "faults/world/*.jsonl")
+QUICKSTART = SAMPLE_DATA.parent / "pipelines" / "quickstart.yaml"
 
 
 def documents(files: list[str]) -> list[dict]:
@@ -132,7 +143,7 @@ def test_planted_documents_exist(files, ids, fate):
 
 def test_every_faulty_document_is_in_the_table():
     listed = {identity for _, ids, _ in planted() for identity in ids}
-    there = {record["id"] for record in documents(FAULTS)}
+    there = {record["id"] for record in documents([*FAULTS, "faults/world/planted.jsonl"])}
     assert there <= listed
 
 
@@ -258,3 +269,54 @@ def test_tokenizer_round_trips():
     for record in documents(CLEAN):
         ids = tokenizer.encode(record["text"]).ids
         assert tokenizer.decode(ids, skip_special_tokens=False) == record["text"]
+
+
+def signals(texts: list[str]) -> pa.Table:
+    """Measure whatever the quickstart's rules may look at."""
+    column = pa.array([text.replace("\r\n", "\n") for text in texts], pa.large_string())
+    table = pa.Table.from_batches([measure_document_signals(column)])
+    letters = table.column("letters").to_numpy()
+    terms = TermLists({"silly": read_terms(str(SAMPLE_DATA / "blocklist.txt"))})
+    for batch in (LanguageModel.load().measure(column, letters), terms.measure(column)):
+        for name in batch.schema.names:
+            table = table.append_column(name, batch.column(name))
+    return table
+
+
+def first_reasons(source: str, files: list[str]) -> dict[str, str | None]:
+    """Return for every readable document the rule of the quickstart that drops it."""
+    rows = [r for r in documents(files) if isinstance(r.get("text"), str)]
+    rows = [r for r in rows if "\ud83d" not in r["text"]]  # the lone surrogate
+    evaluator = RuleEvaluator(rules_for_source(load_recipe(QUICKSTART), source))
+    first = first_reason(evaluator.evaluate(signals([r["text"] for r in rows])))
+    reasons = np.array([*evaluator.reasons, None], object)
+    return dict(zip((r["id"] for r in rows), reasons[first], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("source", "files"),
+    [
+        ("english", [name for name in ENGLISH if "notes" not in name]),
+        ("notes", [name for name in ENGLISH if "notes" in name]),
+        ("code", ["code/code.jsonl"]),
+        ("faults", FAULTS),
+    ],
+)
+def test_rules_drop_what_the_table_says_and_nothing_else(source, files):
+    table = {i: re.match(r"`(\w+\.\w+)`$", fate) for _, ids, fate in planted() for i in ids}
+    by_rules = {
+        identity: found[1]
+        for identity, found in table.items()
+        if found and found[1].split(".")[0] not in {"contamination", "cut"}
+    }
+    for identity, reason in first_reasons(source, files).items():
+        assert (identity, reason) == (identity, by_rules.get(identity))
+
+
+def test_rules_of_the_world_drop_what_is_planted():
+    dropped = {i: r for i, r in first_reasons("world", WORLD).items() if r}
+    assert dropped["w-blocklist-ja"] == "blocklist.silly"
+    assert dropped["w-unknown-signs"] == dropped["w-unknown-short"] == "language.not_kept"
+    assert dropped["w-wrong-language"] == dropped["ru-009"] == "language.not_kept"
+    assert dropped["ko-005"] == "anomalies.digits"
+    assert {"ja-001", "zh-001", "th-001", "ar-001", "hi-001"}.isdisjoint(dropped)
