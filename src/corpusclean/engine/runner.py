@@ -46,7 +46,8 @@ class Stage:
 
     def start(self, messages: Iterable[Message]) -> Any:
         """Begin with messages made here."""
-        created = self._pipeline | "Start" >> beam.Create(sorted(messages), reshuffle=False)
+        plain = sorted((step, key, tuple(item)) for step, key, item in messages)
+        created = self._pipeline | "Start" >> beam.Create(plain, reshuffle=False)
         return self._known(created)
 
     def do(self, label: str, step: Step, *sent: Any) -> Any:

@@ -92,7 +92,8 @@ def plan_mix(task: Task, settings: MixSettings, place: Workplace) -> Output:
     paths: dict[str, list[str]] = {name: [] for name in settings.targets}
     for item in task.inputs:
         ref = Ref(*item)
-        paths[ref.label].append(ref.path)
+        if ref.label:
+            paths[ref.label].append(ref.path)
     sources = list(settings.targets)
     copies = {name: _copies_of_source(name, paths[name], settings, place) for name in sources}
     total = np.zeros(BUCKETS, np.int64)

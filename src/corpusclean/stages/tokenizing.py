@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from corpusclean.engine.references import OUTPUT, Task
+from corpusclean.engine.receipts import fingerprint
+from corpusclean.engine.references import OUTPUT, Ref, Task
 from corpusclean.engine.steps import Output, Workplace
 from corpusclean.stages.decide import pick, read_table
 from corpusclean.stages.measured import row_groups
@@ -63,9 +64,9 @@ def tokenize_part(task: Task, settings: TokenizeSettings, place: Workplace) -> O
             place.progress(left.num_rows, size)
             output.documents += left.num_rows
             output.bytes += size
-    for name, file in writer.files.items():
-        reference = output.published(f"{relative}.{name}", file)
-        output.send(OUTPUT, task.key, reference._replace(path=relative, label=counts.source))
+    refs = [output.published(f"{relative}.{name}", file) for name, file in writer.files.items()]
+    checksum = fingerprint(*(ref.checksum for ref in refs))
+    output.send(OUTPUT, task.key, Ref(relative, checksum, label=counts.source))
     counts.kept, counts.tokens = writer.documents, writer.tokens
     output.counts = counts.as_dict()
     return output
