@@ -111,7 +111,7 @@ def test_records_read_twice_are_counted_and_kept_once(tmp_path):
     for name in ("en-a.jsonl", "en-b.jsonl"):
         (tmp_path / name).write_bytes(lines(english(30)[10:]))
     sources = {"en": {"input": "en*.jsonl", "id": "id", "ratio": 1}}
-    result = run(tmp_path, sources=sources, decontaminate=None, deduplicate=None)
+    result = run(tmp_path, until="tokenize", sources=sources, decontaminate=None, deduplicate=None)
     assert result["ledger"]["sources"]["en"]["dropped"] == {"duplicate.record": 20}
 
 

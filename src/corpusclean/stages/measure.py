@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from corpusclean import files
 from corpusclean.engine.receipts import fingerprint
-from corpusclean.engine.references import Task
 from corpusclean.engine.results import StageResult
 from corpusclean.engine.runner import Stage
 from corpusclean.engine.steps import Step
@@ -20,9 +19,9 @@ from corpusclean.errors import InputError
 from corpusclean.recipe import Recipe
 from corpusclean.sources import VERSION as SOURCES_VERSION
 from corpusclean.sources.reading import ColumnSpec, check_columns
-from corpusclean.sources.splits import Split, plan_splits
+from corpusclean.sources.splits import plan_splits
 from corpusclean.stages.families import families_of
-from corpusclean.stages.splits import VERSION, MeasureSettings, measure_split
+from corpusclean.stages.splits import VERSION, MeasureSettings, measure_split, split_weight
 
 __all__ = ["check_quarantine", "measure"]
 
@@ -43,7 +42,7 @@ def measure(
     ]
     for split, spec in splits:
         check_columns(split, spec)
-    step = Step("measure/parts", measure_split, settings, work, shape, weigh=_split_size)
+    step = Step("measure/parts", measure_split, settings, work, shape, weigh=split_weight)
     with Stage("measure", work, options) as stage:
         planned = stage.start(
             ("parts", split.key, (astuple(split), astuple(spec))) for split, spec in splits
@@ -55,10 +54,6 @@ def measure(
 
 def _columns(source: Any) -> ColumnSpec:
     return ColumnSpec(source.text, source.id, source.url, tuple(source.metadata or ()))
-
-
-def _split_size(task: Task) -> int:
-    return Split(*task.inputs[0][0]).weight
 
 
 def _remove_old_quarantine(folder: str, current: set[str]) -> None:

@@ -23,7 +23,7 @@ from corpusclean.sources.splits import Split
 from corpusclean.stages.families import Family, family_columns
 from corpusclean.stages.measured import PartWriter, family_path, row_groups
 
-__all__ = ["VERSION", "MeasureSettings", "measure_split", "text_columns"]
+__all__ = ["VERSION", "MeasureSettings", "measure_split", "split_weight", "text_columns"]
 
 VERSION = "1"
 CUTS = pa.list_(pa.struct([("start", pa.int64()), ("stop", pa.int64()), ("reason", pa.string())]))
@@ -36,6 +36,11 @@ class MeasureSettings:
     families: tuple[Family, ...]
     quarantine: str
     """The folder of the quarantine."""
+
+
+def split_weight(task: Task) -> int:
+    """Return about how many bytes are read for a task."""
+    return Split(*task.inputs[0][0]).weight
 
 
 def measure_split(task: Task, settings: MeasureSettings, place: Workplace) -> Output:

@@ -1,12 +1,11 @@
 """The third stage: the text of kept documents to token parts, sorted by order key."""
 
 from corpusclean.engine.receipts import fingerprint
-from corpusclean.engine.references import Ref, Task
 from corpusclean.engine.results import StageResult
 from corpusclean.engine.runner import Stage
 from corpusclean.engine.steps import Step
 from corpusclean.recipe import Recipe
-from corpusclean.stages.tokenizing import TokenizeSettings, tokenize_part, tokenizer_of
+from corpusclean.stages.tokenizing import TokenizeSettings, part_rows, tokenize_part, tokenizer_of
 from corpusclean.tokens import VERSION as TOKENS_VERSION
 
 __all__ = ["tokenize"]
@@ -34,7 +33,7 @@ def tokenize(
         tokenizer.eod_id,
         [settings.append_eod, settings.seed, settings.min_characters, settings.max_cut_share],
     )
-    step = Step("tokenize/parts", tokenize_part, settings, work, shape, weigh=_rows)
+    step = Step("tokenize/parts", tokenize_part, settings, work, shape, weigh=part_rows)
     texts = [
         (key, item) for key, item in measured.outputs if str(item[0]).endswith("/text.parquet")
     ]
@@ -42,7 +41,3 @@ def tokenize(
         start = stage.start(("parts", key, item) for key, item in texts + selected.outputs)
         stage.do("Tokenize parts", step, start)
     return stage.result
-
-
-def _rows(task: Task) -> int:
-    return max(1, *(Ref(*item).stop for item in task.inputs))

@@ -17,7 +17,7 @@ from corpusclean.text.cutting import apply_cuts
 from corpusclean.tokens.parts import TokenPartWriter
 from corpusclean.tokens.tokenizers import Tokenizer, load_tokenizer
 
-__all__ = ["TokenizeSettings", "tokenize_part", "tokenizer_of"]
+__all__ = ["TokenizeSettings", "part_rows", "tokenize_part", "tokenizer_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,11 @@ class TokenizeSettings:
 def tokenizer_of(file: str, eod: str | None) -> Tokenizer:
     """Load a tokenizer, once for a process."""
     return load_tokenizer(file, eod)
+
+
+def part_rows(task: Task) -> int:
+    """Return how many documents the part of a task has."""
+    return max(1, pick(task, "text").stop)
 
 
 def tokenize_part(task: Task, settings: TokenizeSettings, place: Workplace) -> Output:
