@@ -19,19 +19,20 @@ The schema's metadata names the format and the type of ids. The bytes of both fi
 the set of documents alone, not from the order in which they are added.
 """
 
+import os
 import tempfile
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from corpusclean import files
-from corpusclean.errors import ShardError
+from corpusclean.errors import EngineError, ShardError
 from corpusclean.tokens.keys import choose_keys, order_keys, uid_bytes
 
 __all__ = ["INDEX", "TOKENS", "TokenPart", "TokenPartWriter"]
@@ -125,11 +126,10 @@ class TokenPartWriter:
         order = np.lexsort((halves[:, 1], halves[:, 0], key))
         starts = np.cumsum(lengths) - lengths
         self._spill.flush()
-        ids = _mapped(self._spill, self._tokenizer.dtype, self.tokens)
+        blocks = _gathered(self._spill, self._tokenizer.dtype, starts[order], lengths[order])
         with files.publishing(f"{self._base}.{TOKENS}") as tokens_file:
-            for block in _gathered(ids, starts[order], lengths[order]):
+            for block in blocks:
                 tokens_file.write(block)
-        del ids
         index = _index_table(uids[order], key[order], self._seed, columns[:, order])
         dtype = self._tokenizer.dtype.name.encode()
         schema = index.schema.with_metadata({b"format": _FORMAT, b"dtype": dtype})
@@ -145,16 +145,16 @@ def _as_int64(column: pa.Array) -> np.ndarray:
     return column.cast(pa.int64()).to_numpy(zero_copy_only=False)
 
 
-def _mapped(file: Any, dtype: np.dtype, count: int) -> np.ndarray:
-    """Map the ids of an open file; one without any cannot be mapped."""
-    if count == 0:
-        return np.zeros(0, dtype)
-    return np.memmap(file, dtype, "r", shape=(count,)).view(np.ndarray)
+def _gathered(
+    file: IO[bytes], dtype: np.dtype, starts: np.ndarray, lengths: np.ndarray
+) -> Iterator[np.ndarray]:
+    """Yield the ids of documents in the order given, in blocks, from a file of all ids.
 
-
-def _gathered(ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the ids of documents in the order given, in blocks."""
-    buffer = np.empty(_BLOCK_TOKENS, ids.dtype)
+    The file is read, not mapped: pages of a map would count as memory of the worker.
+    """
+    width = dtype.itemsize
+    buffer = np.empty(_BLOCK_TOKENS, dtype)
+    view = buffer.view(np.uint8).data
     held = 0
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
         done = 0
@@ -163,7 +163,9 @@ def _gathered(ids: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> Itera
                 yield buffer
                 held = 0
             taken = min(length - done, _BLOCK_TOKENS - held)
-            buffer[held : held + taken] = ids[start + done : start + done + taken]
+            target = view[held * width : (held + taken) * width]
+            if os.preadv(file.fileno(), [target], (start + done) * width) != len(target):
+                raise EngineError("the temporary file of a token part lost its end; run again")
             held += taken
             done += taken
     if held:
@@ -253,7 +255,9 @@ class TokenPart:
             raise ShardError(f"{path}: found {size} bytes, expected {expected} by its index")
         if files.is_url(path):
             return np.frombuffer(files.read_bytes(path), self.dtype)
-        return _mapped(path, self.dtype, self.total)
+        if self.total == 0:  # an empty file cannot be mapped
+            return np.zeros(0, self.dtype)
+        return np.memmap(path, self.dtype, "r").view(np.ndarray)
 
     def read(self, start: int, count: int) -> np.ndarray:
         """Return `count` ids from `start` on; from an object store, only these are fetched.
