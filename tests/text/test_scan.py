@@ -107,7 +107,7 @@ PHRASE = "spam ham eggs toast jam tea milk rice corn beans peas figs"
                 "words": 6_800_036,
                 "words_unicode": 6_800_036,
                 "repeated_2gram_characters": 3 * len("eggs toast"),
-                "repeated_4gram_characters_unicode": 3 * len("ham eggs toast jam"),
+                "repeated_4gram_characters_unicode": 3 * len("rice corn beans peas"),
                 "repeated_5gram_characters": 3 * len(PHRASE),
                 "repeated_10gram_characters_unicode": 3 * len(PHRASE),
             },
