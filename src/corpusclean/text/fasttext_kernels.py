@@ -115,7 +115,7 @@ def _find_word(
 
 
 @njit(inline="always", **KERNEL)
-def _ones(bits: np.uint64) -> int:
+def _ones(bits: np.uint64) -> np.int64:
     """Count the bits that are set."""
     bits -= (bits >> np.uint64(1)) & _ODD
     bits = (bits & _PAIRS) + ((bits >> np.uint64(2)) & _PAIRS)
@@ -124,7 +124,7 @@ def _ones(bits: np.uint64) -> int:
 
 
 @njit(inline="always", **KERNEL)
-def _has_row(bits: np.ndarray, bucket: int) -> int:
+def _has_row(bits: np.ndarray, bucket: int) -> np.int64:
     """Return 1 if a bucket has a row, else 0."""
     return np.int64((bits[bucket >> 6] >> np.uint64(bucket & 63)) & _ONE)
 
@@ -281,7 +281,7 @@ def average_rows(
             start = i
             i, low, middle, high = _read_word(data, start, stop, is_space)
             ended = i == start or (low == _END_KEY and i - start == _END_LENGTH)
-            slot = cached
+            slot = np.int64(cached)
             known = False
             if not ended and i - start <= _KEY_BYTES:
                 spread = low * _SPREAD[0] ^ middle * _SPREAD[1] ^ high * _SPREAD[2]
