@@ -46,6 +46,7 @@ __all__ = [
     "Budget",
     "Decontaminate",
     "Deduplicate",
+    "Filters",
     "Languages",
     "Mixture",
     "Near",
@@ -73,6 +74,10 @@ Texts = Annotated[tuple[Text, ...], _Listed, _NotEmpty, _Unique]
 Codes = Annotated[tuple[Code, ...], _Listed, _NotEmpty, _Unique]
 Overrides = dict[str, Annotated[str, BeforeValidator(predicate)]]
 """For rules of one rule set another predicate, or `off`."""
+Filters = Annotated[
+    tuple[Annotated[dict[str, Overrides], BeforeValidator(filter_entry)], ...], _Listed
+]
+"""Rule sets in the order of decisions: each {name: overrides}, most with none."""
 
 
 class Section(BaseModel):
@@ -99,10 +104,7 @@ class Source(Section):
     metadata: Annotated[tuple[Text, ...], _Listed, _Unique] = ()
     ratio: Share
     languages: Languages | None = None
-    filters: Annotated[
-        tuple[Annotated[dict[str, Overrides], BeforeValidator(filter_entry)], ...], _Listed
-    ] = ()
-    """Rule sets in the order of decisions: each {name: overrides}, most with none."""
+    filters: Filters = ()
     max_quarantined: Share = 0.01
 
     @property

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from corpusclean import files
-from corpusclean.recipe import Blocklist, Overrides, Recipe, Source
+from corpusclean.recipe import Blocklist, Filters, Languages, Overrides, Recipe, Source
 from corpusclean.recipe_later import without_later
 from corpusclean.recipe_problems import Keys, Problem, RecipeProblems, shown
 from corpusclean.recipe_shape import fit
@@ -61,7 +61,7 @@ def _across(data: Mapping[str, Any], folder: str) -> list[Problem]:
     problems = []
     if sources and len(sources) == len(data["sources"]):
         problems += _ratio_problems(sources)
-    return problems + _rule_problems(sources, overrides or {}, blocklists, folder)
+    return problems + _rule_problems(data.get("sources"), overrides or {}, blocklists, folder)
 
 
 def _each(kind: Any, data: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _ratio_problems(sources: Mapping[str, Source]) -> list[Problem]:
 
 
 def _rule_problems(
-    sources: Mapping[str, Source],
+    sources: Any,
     overrides: Mapping[str, Overrides],
     blocklists: Mapping[str, Blocklist],
     folder: str,
@@ -89,8 +89,13 @@ def _rule_problems(
     from corpusclean.rules.rule_files import filter_folders
 
     search = filter_folders(folder)
-    problems = override_problems(overrides, search)
-    for name, source in sources.items():
-        _, found = source_rule_sets(name, source, overrides, blocklists, search)
+    problems = override_problems(overrides, blocklists, search)
+    for name, source in sources.items() if isinstance(sources, Mapping) else ():
+        given = source if isinstance(source, Mapping) else {}
+        # The filters of a source are looked at even if another of its entries does not fit.
+        filters, _ = fit(Filters, given.get("filters") or ())
+        languages, _ = fit(Languages, given["languages"]) if given.get("languages") else (None, [])
+        listed = {rule_set: own for entry in filters or () for rule_set, own in entry.items()}
+        _, found = source_rule_sets(name, listed, languages, overrides, blocklists, search)
         problems += found
     return problems

@@ -13,7 +13,7 @@ __all__ = ["fit"]
 T = TypeVar("T")
 
 _EXPECTED = {
-    "string_type": "a text (in quotes if it looks like a number)",
+    "string_type": "a text",
     "int_type": "a whole number",
     "float_type": "a number",
     "bool_type": "true or false",
@@ -60,6 +60,8 @@ def _problem(kind: Any, error: Mapping[str, Any], above: Keys) -> Problem:
         return Problem(str(context["error"]), keys)
     if code in _EXPECTED:
         expected = _EXPECTED[code].format(**context)
+        if code == "string_type" and isinstance(found, bool | int | float):
+            expected += " (in quotes)"
         return Problem(f"found {shown(found)}, expected {expected}", keys)
     return Problem(f"found {shown(found)}: {error['msg']}", keys)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from corpusclean.recipe import Blocklist, Overrides, Recipe, Source
+from corpusclean.recipe import Blocklist, Languages, Overrides, Recipe
 from corpusclean.recipe_problems import Keys, Problem, RecipeProblems
 from corpusclean.rules.bounds import contradictions
 from corpusclean.rules.rule_files import filter_folders
@@ -22,12 +22,15 @@ _SWITCHED = {"language": "languages", "blocklist": "blocklists"}
 """Rule sets that a section of the recipe switches on, and no list of filters."""
 
 
-def override_problems(overrides: Mapping[str, Overrides], search: tuple[str, ...]) -> list[Problem]:
+def override_problems(
+    overrides: Mapping[str, Overrides], blocklists: Iterable[str], search: tuple[str, ...]
+) -> list[Problem]:
     """Return what is wrong with a recipe's overrides, also of rule sets that no source lists."""
     problems = []
+    signals = signal_kinds(tuple(blocklists))
     for name, rules in overrides.items():
         try:
-            load_rule_set(name, rules, search=search)
+            load_rule_set(name, rules, search=search, signals=signals)
         except RecipeProblems as error:
             problems += error.below(("filters", name))
     return problems
@@ -41,7 +44,7 @@ def rules_for_source(recipe: Recipe, source_name: str) -> tuple[RuleSet, ...]:
     search = filter_folders(recipe.folder)
     source = recipe.sources[source_name]
     rule_sets, problems = source_rule_sets(
-        source_name, source, recipe.filters, recipe.blocklists, search
+        source_name, source.rule_sets, source.languages, recipe.filters, recipe.blocklists, search
     )
     if problems:
         raise RecipeProblems(problems)
@@ -50,12 +53,17 @@ def rules_for_source(recipe: Recipe, source_name: str) -> tuple[RuleSet, ...]:
 
 def source_rule_sets(
     source_name: str,
-    source: Source,
+    listed: Mapping[str, Overrides],
+    languages: Languages | None,
     overrides: Mapping[str, Overrides],
     blocklists: Mapping[str, Blocklist],
     search: tuple[str, ...],
 ) -> tuple[tuple[RuleSet, ...], list[Problem]]:
-    """Return the rule sets of a source in the order of decisions, and what is wrong with them."""
+    """Return the rule sets of a source in the order of decisions, and what is wrong with them.
+
+    `listed` are the rule sets of the source with its own overrides, `overrides` those of all
+    sources, which give way.
+    """
     loaded: list[RuleSet] = []
     problems: list[Problem] = []
     place: Keys = ("sources", source_name, "filters")
@@ -74,14 +82,14 @@ def source_rule_sets(
         loaded.append(rule_set)
 
     names = tuple(blocklists)
-    for number, (name, own) in enumerate(source.rule_sets.items()):
+    for number, (name, own) in enumerate(listed.items()):
         if name in _SWITCHED:
             said = f"rule set {name} is switched on by `{_SWITCHED[name]}:`; take it out here"
             problems.append(Problem(said, (*place, number)))
             continue
         load(name, own, (*place, number), signals=signal_kinds(names))
-    if source.languages is not None:
-        given = source.languages.model_dump(exclude_none=True)
+    if languages is not None:
+        given = languages.model_dump(exclude_none=True)
         load("language", {}, ("sources", source_name, "languages"), parameters=given)
     for name, blocklist in blocklists.items():
         limit = {"max_hits": blocklist.max_hits}

@@ -5,6 +5,7 @@ the row, give another answer the next time, or reach outside (subqueries, window
 aggregates, the clock, random numbers, files) is refused by listing what is allowed.
 """
 
+import contextlib
 import functools
 import json
 import re
@@ -44,6 +45,7 @@ _CLASSES = frozenset(
         "FUNCTION",
         "CAST",
         "CASE",
+        "TYPE",
         "BETWEEN",
     }
 )
@@ -65,6 +67,7 @@ _MIRRORED: dict[Operator, Operator] = {
 }
 _LONGEST = 2000
 _SQL_TYPES = {"integer": "BIGINT", "fraction": "DOUBLE", "number": "DOUBLE", "label": "VARCHAR"}
+_SOME_VALUES = {"integer": "0", "fraction": "0", "number": "0", "label": "'en'"}
 _PIECES = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$\w+|[A-Za-z_]\w*", re.ASCII)
 _SETTINGS = (
     "threads = 1",
@@ -164,21 +167,33 @@ def _compile(text: str, known: tuple[tuple[str, str], ...]) -> Predicate:
         raise RecipeError(
             f"found {shown(text)}, which names no signal; expected a condition on one"
         )
-    columns = ", ".join(f"NULL::{_SQL_TYPES[signals[name]]} AS {_quoted(name)}" for name in named)
-    try:
-        row = _database().execute(
-            f"SELECT typeof(TRY(\n{text}\n)) FROM (SELECT {columns}) AS signals"
-        )
-        found = row.fetchone()
-    except duckdb.Error as error:
-        raise RecipeError(f"found {shown(text)}, which DuckDB refuses: {_first(error)}") from None
-    kind = str(found[0]) if found else ""
+    kind = _type(text, {name: signals[name] for name in named})
     if kind != "BOOLEAN":
         raise RecipeError(
             f"found {shown(text)}, which is of type {kind}; expected true or false, as of a "
             "comparison"
         )
     return Predicate(text, tuple(named), tuple(_comparisons(tree, True)))
+
+
+def _type(text: str, kinds: Mapping[str, str]) -> str:
+    """Return the SQL type of an expression; RecipeError for one that can never be computed."""
+
+    def ask(what: str, values: Mapping[str, str]) -> Any:
+        row = ", ".join(
+            f"{values[kind]}::{_SQL_TYPES[kind]} AS {_quoted(name)}" for name, kind in kinds.items()
+        )
+        found = _database().execute(f"SELECT {what}(\n{text}\n) FROM (SELECT {row}) AS signals")
+        return found.fetchall()[0][0]
+
+    try:
+        kind = ask("typeof", dict.fromkeys(_SQL_TYPES, "NULL"))
+        # What is undefined for these values, as the logarithm of 0, may not be for others.
+        with contextlib.suppress(duckdb.OutOfRangeException, duckdb.InvalidInputException):
+            ask("", _SOME_VALUES)
+    except duckdb.Error as error:
+        raise RecipeError(f"found {shown(text)}, which DuckDB refuses: {_first(error)}") from None
+    return str(kind)
 
 
 @functools.cache
@@ -226,16 +241,17 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    """Yield every expression in a syntax tree."""
-    if isinstance(tree, dict):
-        if "class" in tree:
-            yield tree
-        for value in tree.values():
-            yield from _nodes(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _nodes(value)
+def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every expression in a syntax tree, in the order of the text."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if "class" in item:
+                yield item
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
 
 
 def _allow(node: Mapping[str, Any]) -> None:
