@@ -99,7 +99,8 @@ def scan(texts: pa.Array | pa.ChunkedArray) -> TextCounts:
         read_only(ascii_tallies(table)),
         matrix,
     )
-    return TextCounts(matrix)
+    # Written a row at a time, read a column at a time.
+    return TextCounts(np.asfortranarray(matrix))
 
 
 @njit(**KERNEL)
