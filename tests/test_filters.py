@@ -254,7 +254,6 @@ def test_an_empty_text_has_too_few_words():
     assert result.fired[:, 0].all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "most"),
     [

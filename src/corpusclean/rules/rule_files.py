@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 import corpusclean
 from corpusclean import files
+from corpusclean.errors import CorpuscleanError
 from corpusclean.recipe import Overrides, Section
 from corpusclean.recipe_problems import Problem, RecipeProblems, expected_one_of, shown
 from corpusclean.recipe_shape import fit
@@ -91,7 +92,10 @@ def find_rule_sets(search: tuple[str, ...]) -> dict[str, str]:
 
 def _files_below(folder: str) -> list[str]:
     if files.is_url(folder):
-        return files.expand(f"**/*{_SUFFIX}", folder) if files.exists(folder) else []
+        try:
+            return files.expand(f"**/*{_SUFFIX}", folder)
+        except (CorpuscleanError, OSError, ImportError):
+            return []  # a folder beside the recipe is a choice
     return glob.glob(f"{glob.escape(folder)}/**/*{_SUFFIX}", recursive=True)
 
 
