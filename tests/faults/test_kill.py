@@ -40,12 +40,17 @@ def wait_for(pattern: str, output: Path, process: subprocess.Popen) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("signalled", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
-    "moment",
-    ["measure/parts/*", "select/decide/*.json", "select/verdicts/*", "tokenize/**/*.json"],
+    ("signalled", "moment"),
+    [
+        (signal.SIGKILL, "measure/parts/*"),
+        (signal.SIGKILL, "select/decide/*.json"),
+        (signal.SIGKILL, "tokenize/**/*.json"),
+        (signal.SIGTERM, "select/verdicts/*"),
+        (signal.SIGINT, "measure/parts/*"),
+    ],
 )
-def test_killed_at(corpus, undisturbed, tmp_path, moment, signalled):
+def test_killed_at(corpus, undisturbed, tmp_path, signalled, moment):
     process = subprocess.Popen(command(corpus, tmp_path), stderr=subprocess.PIPE)
     wait_for(moment, tmp_path, process)
     process.send_signal(signalled)

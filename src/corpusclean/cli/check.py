@@ -27,11 +27,24 @@ def check(path: str | Path) -> dict[str, Any]:
     except RecipeError as error:
         result["problems"] = [str(error)]
         return result
-    result["problems"] = [f"{path}: {problem}" for problem in check_recipe(recipe)]
+    problems = check_recipe(recipe) or _tokenizer_problems(recipe)
+    result["problems"] = [f"{path}: {problem}" for problem in problems]
     result["warnings"] = _warnings(recipe)
     result["sources"] = {name: _source(recipe, name) for name in recipe.sources}
     result["ok"] = not result["problems"]
     return result
+
+
+def _tokenizer_problems(recipe: Any) -> list[str]:
+    """Load the tokenizer: its file may be damaged, or have no token that ends a document."""
+    from corpusclean.errors import CorpuscleanError
+    from corpusclean.tokens.tokenizers import load_tokenizer
+
+    try:
+        load_tokenizer(recipe.resolve(recipe.tokenizer.file), recipe.tokenizer.eod)
+    except CorpuscleanError as error:
+        return [f"tokenizer: {error}"]
+    return []
 
 
 def _source(recipe: Any, name: str) -> dict[str, Any]:

@@ -11,11 +11,13 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from corpusclean import files
 from corpusclean.engine.progress import Progress
 from corpusclean.engine.references import Task
 from corpusclean.engine.steps import Finished, Step, do_task
@@ -74,8 +76,12 @@ def _work(step: Step, task: Task) -> Finished:
     except CorpuscleanError:
         raise
     except Exception as error:
-        kind = type(error).__name__
-        raise EngineError(f"{step.name}: task {task.key} failed: {kind}: {error}") from error
+        path = files.join(step.work, step.name, f"{task.key}.error.txt")
+        files.publish_bytes(path, traceback.format_exc().encode())
+        raise EngineError(
+            f"{step.name}: task {task.key} failed: {type(error).__name__}: {error}. This is a "
+            f"fault of corpusclean; please report it with {path}"
+        ) from error
 
 
 class WorkerPool:

@@ -103,18 +103,21 @@ class Stage:
         try:
             self._pipeline.run().wait_until_finish()
         except Exception as error:
-            cause = _own_error(error)
+            # Beam wraps what is raised in a step, and adds where in its graph it arose, which
+            # tells a user nothing.
+            if _within(error, KeyboardInterrupt) is not None:
+                raise KeyboardInterrupt from None
+            cause = _within(error, CorpuscleanError)
             if cause is not None:
-                # Beam adds where in its graph the error arose, which tells a user nothing.
                 raise type(cause)(str(cause).partition(" [while running")[0]) from error
             message = f"{self.name}: {type(error).__name__}: {error}"
             raise EngineError(message) from error
 
 
-def _own_error(error: BaseException | None) -> CorpuscleanError | None:
-    """Find an error of ours that the runner has wrapped."""
+def _within(error: BaseException | None, kind: type[BaseException]) -> BaseException | None:
+    """Find an error of a kind among those that led to an error."""
     while error is not None:
-        if isinstance(error, CorpuscleanError):
+        if isinstance(error, kind):
             return error
         error = error.__cause__ or error.__context__
     return None

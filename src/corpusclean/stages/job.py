@@ -17,8 +17,8 @@ from corpusclean import files
 from corpusclean.engine.pool import WorkerPool
 from corpusclean.engine.progress import Progress
 from corpusclean.engine.results import StageResult, load_result
-from corpusclean.errors import EngineError
-from corpusclean.recipe import Recipe
+from corpusclean.errors import EngineError, RecipeError
+from corpusclean.recipe import Recipe, check_recipe
 from corpusclean.shards.manifest import publish_manifest
 from corpusclean.stages.account import ledger_of, manifest_of, stages_of
 from corpusclean.stages.benchmarks import benchmark_index
@@ -63,8 +63,12 @@ class Job:
         end = STAGES.index(until_stage or STAGES[-1])
         if begin > end:
             raise EngineError(f"--from {from_stage} comes after --until {until_stage}")
-        # Beam tells of its own affairs on the root logger, from its import on.
-        logging.getLogger().setLevel(logging.ERROR)
+        # Beam logs its own affairs on the root logger, and every error that is raised here anyway.
+        logging.getLogger().setLevel(logging.CRITICAL)
+        problems = check_recipe(self.recipe)
+        if problems:
+            raise RecipeError("\n".join(problems))
+        self._tokenizer()
         files.make_folder(self.work)
         with _locked(self.work), WorkerPool(self.workers, self.progress):
             self.index = benchmark_index(self.recipe, self.work)

@@ -7,6 +7,9 @@ earlier one kept it.
 
 from typing import Any
 
+import duckdb
+import numpy as np
+
 from corpusclean.contamination import VERSION as CONTAMINATION_VERSION
 from corpusclean.dedup import VERSION as DEDUP_VERSION
 from corpusclean.engine.receipts import fingerprint
@@ -91,7 +94,7 @@ def _steps(recipe: Recipe, work: str, documents: int, index_folder: str | None) 
             function,
             settings,
             work,
-            fingerprint(VERSION, version, repr(settings)),
+            fingerprint(VERSION, version, repr(settings), np.__version__, duckdb.__version__),
         )
         for name, (function, settings, version) in made.items()
     }

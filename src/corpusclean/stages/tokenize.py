@@ -1,5 +1,7 @@
 """The third stage: the text of kept documents to token parts, sorted by order key."""
 
+from importlib.metadata import version
+
 from corpusclean.engine.receipts import fingerprint
 from corpusclean.engine.results import StageResult
 from corpusclean.engine.runner import Stage
@@ -29,6 +31,7 @@ def tokenize(
     shape = fingerprint(
         VERSION,
         TOKENS_VERSION,
+        version("tokenizers"),
         tokenizer.sha256,
         tokenizer.eod_id,
         [settings.append_eod, settings.seed, settings.min_characters, settings.max_cut_share],
