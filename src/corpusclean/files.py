@@ -111,7 +111,7 @@ class PublishedFile:
     @property
     def checksum(self) -> str:
         """The hex xxh3-128 of all bytes written so far."""
-        return cast(str, self._hash.hexdigest())
+        return self._hash.hexdigest()
 
     @property
     def sha256(self) -> str:

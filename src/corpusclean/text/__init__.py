@@ -18,7 +18,7 @@ def _cache_folder() -> str:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     name = Path("corpusclean", "kernels", digest.hexdigest()[:16])
-    for base in (os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")):
+    for base in (os.environ.get("XDG_CACHE_HOME"), Path.home() / ".cache"):
         if base:
             with contextlib.suppress(OSError):
                 folder = Path(base, name)

@@ -116,7 +116,7 @@ def _hash_texts(
                 )
                 i += 4
             if _is_space(c):
-                space = length > np.uint64(0)
+                space = bool(length > np.uint64(0))
                 continue
             block = np.int64(index[c >> BLOCK_BITS]) << BLOCK_BITS
             entry = np.int64(entries[block | (c & _BLOCK_MASK)])
