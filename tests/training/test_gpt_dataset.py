@@ -72,7 +72,7 @@ def test_golden_orders(samples, documents, rows, shuffled, pieces):
         np.int32,
         np.uint32,
     )
-    indices = GptIndices(document_index, sample_index, shuffle_index, LENGTHS)
+    indices = GptIndices(document_index, sample_index, shuffle_index, LENGTHS, 8)
     of, *columns = indices.pieces(np.arange(len(pieces)))
     found = [[] for _ in pieces]
     for i, *piece in zip(of, *columns, strict=True):
@@ -116,7 +116,7 @@ def test_samples_as_a_walk_finds_them(lengths, length, samples, extra, seed):
     assert rows.tolist() == [list(r) for r in walked(lengths, documents.tolist(), length, extra)]
     assert sorted(shuffled.tolist()) == list(range(len(rows) - 1))
     assert len(shuffled) >= (samples or 0)
-    pieces = GptIndices(documents, rows, shuffled, np.array(lengths), int(extra)).pieces(
+    pieces = GptIndices(documents, rows, shuffled, np.array(lengths), length, int(extra)).pieces(
         np.arange(len(shuffled))
     )
     tokens = np.bincount(pieces[0], pieces[3] - pieces[2], len(shuffled))
@@ -132,7 +132,7 @@ def test_a_sequence_at_a_sample_boundary_begins_in_the_sample_before():
     lengths = np.array([8, 8, 8])
     documents, rows, _ = gpt_dataset_order(lengths, 8, 2, 0)
     assert rows.tolist() == [[0, 0], [1, 0], [2, 0]]
-    pieces = GptIndices(documents, rows, np.arange(2), lengths).pieces(np.arange(2))
+    pieces = GptIndices(documents, rows, np.arange(2), lengths, 8).pieces(np.arange(2))
     # The first token of the second sequence is the label of the first sequence's last token.
     assert [list(map(int, piece)) for piece in zip(*pieces, strict=True)] == [
         [0, documents[0], 0, 8],

@@ -17,9 +17,16 @@ import numpy as np
 
 from corpusclean.errors import ShardError
 
-__all__ = ["GptIndices", "epochs_needed", "gpt_dataset_order", "pieces_between"]
+__all__ = [
+    "SEPARATE_BELOW",
+    "GptIndices",
+    "epochs_needed",
+    "gpt_dataset_order",
+    "pieces_between",
+    "samples_holding",
+]
 
-_SEPARATE_BELOW = 0.80
+SEPARATE_BELOW = 0.80
 """The last epoch is shuffled apart if less than this share of its samples is needed."""
 
 
@@ -58,7 +65,7 @@ def gpt_dataset_order(
     separate = False
     if samples is not None and epochs > 1:
         an_epoch = (tokens - extra) // sequence_length
-        separate = samples - before_last < int(_SEPARATE_BELOW * an_epoch)
+        separate = samples - before_last < int(SEPARATE_BELOW * an_epoch)
     state = np.random.RandomState(seed)
     document_index = _documents(len(lengths), epochs, separate, state)
     sample_index = _samples(lengths, document_index, sequence_length, made, extra)
@@ -107,6 +114,7 @@ class GptIndices:
     sample_index: np.ndarray
     shuffle_index: np.ndarray
     lengths: np.ndarray
+    sequence_length: int
     extra: int = 1
 
     def pieces(self, samples: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -123,6 +131,28 @@ class GptIndices:
         end = np.where(end < 0, self.lengths[sequence], end)
         kept = begin < end
         return of[kept], sequence[kept], begin[kept], end[kept]
+
+    def holding(self, sequence: int, start: int, stop: int) -> np.ndarray:
+        """Return the samples that hold a token of a sequence's range [start, stop), int64[n]."""
+        lengths = self.lengths[self.document_index].astype(np.int64)
+        begins = np.cumsum(lengths) - lengths
+        made = len(self.shuffle_index)
+        unshuffled = [
+            samples_holding(begin + start, begin + stop, self.sequence_length, self.extra, made)
+            for begin in begins[self.document_index == sequence].tolist()
+        ]
+        wanted = np.concatenate(unshuffled) if unshuffled else np.empty(0, np.int64)
+        return np.flatnonzero(np.isin(self.shuffle_index, wanted))
+
+
+def samples_holding(start: int, stop: int, length: int, extra: int, samples: int) -> np.ndarray:
+    """Return the samples that hold a token of a stream's range [start, stop), int64[n].
+
+    Sample i of `samples` holds [i · length, i · length + length + extra).
+    """
+    first = max(0, -(-(start + 1 - extra) // length) - 1)
+    last = min(samples - 1, (stop - 1) // length)
+    return np.arange(first, last + 1, dtype=np.int64)
 
 
 def pieces_between(
