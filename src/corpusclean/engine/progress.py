@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import Any, TextIO
+from typing import TextIO
 
 from corpusclean.engine.steps import Account
 
@@ -20,19 +20,20 @@ class Progress:
         self._quiet = quiet
         self._live = not quiet and self._stream.isatty()
         self._line = False
-        self.begin("", 0)
+        self.begin("")
 
-    def begin(self, stage: str, weight: int) -> None:
-        """Start telling of a stage whose tasks weigh so much together (0: not known)."""
+    def begin(self, stage: str) -> None:
+        """Start telling of a stage."""
         self._stage = stage
-        self._weight, self._done = weight, 0
+        self._weight = self._done = self._tasks = self._tasks_done = 0
         self._documents = self._bytes = self._read = self._kept = 0
         self._start = time.monotonic()
         self._told = self._start
 
-    def expect(self, weight: int) -> None:
-        """Add the weight of tasks that must be worked."""
-        self._weight += weight
+    def expect(self, weights: list[int]) -> None:
+        """Note tasks that must be worked, by their weights."""
+        self._tasks += len(weights)
+        self._weight += sum(weights)
 
     def advanced(self, documents: int, size: int) -> None:
         """Note documents and bytes of text that a running task has done."""
@@ -42,6 +43,7 @@ class Progress:
     def finished(self, weight: int, account: Account) -> None:
         """Note a finished task."""
         self._done += weight
+        self._tasks_done += 1
         for counts in account.counts.get("sources", {}).values():
             if "kept" in counts:
                 self._kept += counts["kept"]
@@ -81,7 +83,7 @@ class Progress:
 
     def _status(self) -> str:
         seconds = max(time.monotonic() - self._start, 1e-9)
-        fields: list[Any] = [f"{self._stage}:"]
+        fields = [f"{self._stage}: {self._tasks_done} of {self._tasks} parts"]
         if self._documents:
             fields.append(f"{self._documents:,} documents, {self._bytes / seconds / 1e6:.1f} MB/s")
         if self._read:

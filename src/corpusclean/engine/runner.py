@@ -67,7 +67,7 @@ class Stage:
         start = time.monotonic()
         pool = current_pool()
         if pool is not None:
-            pool.progress.begin(self.name, 0)
+            pool.progress.begin(self.name)
         self._finish(result_path(self.work, self.name))
         self._run()
         found = load_result(self.work, self.name)

@@ -59,7 +59,7 @@ class _DoTaskFn(beam.DoFn):
         pool = current_pool()
         if pool is None or not self.waiting:
             return
-        pool.progress.expect(sum(map(self.step.weigh, self.waiting)))
+        pool.progress.expect([self.step.weigh(task) for task in self.waiting])
         for finished in pool.run(self.step, self.waiting):
             for output in self._outputs(finished):
                 yield beam.pvalue.TaggedOutput(output.tag, _in_global_window(output.value))
