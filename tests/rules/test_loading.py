@@ -6,7 +6,7 @@ import pytest
 
 from corpusclean.errors import RecipeError
 from corpusclean.recipe import load_recipe
-from corpusclean.recipe_problems import RecipeProblems
+from corpusclean.recipe.problems import RecipeProblems
 from corpusclean.rules.loading import load_rule_set, rules_for_source
 from corpusclean.rules.rule_files import filter_folders, find_rule_sets
 

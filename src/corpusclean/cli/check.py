@@ -16,7 +16,7 @@ def check(path: str | Path) -> dict[str, Any]:
     what is allowed but seldom meant. A recipe that cannot be read has problems and no sources.
     """
     from corpusclean.recipe import check_recipe, load_recipe
-    from corpusclean.recipe_problems import RecipeProblems
+    from corpusclean.recipe.problems import RecipeProblems
 
     result: dict[str, Any] = {"ok": False, "problems": [], "warnings": [], "sources": {}}
     try:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from corpusclean.recipe import Blocklist, Languages, Overrides, Recipe
-from corpusclean.recipe_problems import Keys, Problem, RecipeProblems
+from corpusclean.recipe.models import Blocklist, Languages, Overrides, Recipe
+from corpusclean.recipe.problems import Keys, Problem, RecipeProblems
 from corpusclean.rules.bounds import contradictions
 from corpusclean.rules.rule_files import filter_folders
 from corpusclean.rules.rule_sets import Rule, RuleSet, load_rule_set, signal_kinds

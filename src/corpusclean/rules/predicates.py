@@ -17,7 +17,7 @@ from typing import Any, Literal
 import duckdb
 
 from corpusclean.errors import RecipeError
-from corpusclean.recipe_problems import expected_one_of, shown
+from corpusclean.recipe.problems import expected_one_of, shown
 
 __all__ = ["Comparison", "Predicate", "compile_predicate", "open_database", "substitute"]
 

@@ -15,11 +15,11 @@ from pydantic import AfterValidator, BeforeValidator, Field
 import corpusclean
 from corpusclean import files
 from corpusclean.errors import CorpuscleanError
-from corpusclean.recipe import Overrides, Section
-from corpusclean.recipe_problems import Problem, RecipeProblems, expected_one_of, shown
-from corpusclean.recipe_shape import fit
-from corpusclean.recipe_values import language_code, text_value
-from corpusclean.recipe_yaml import Document, read_yaml
+from corpusclean.recipe.models import Overrides, Section
+from corpusclean.recipe.problems import Problem, RecipeProblems, expected_one_of, shown
+from corpusclean.recipe.shape import fit
+from corpusclean.recipe.values import language_code, text_value
+from corpusclean.recipe.yaml_file import Document, read_yaml
 
 __all__ = ["RuleSetFile", "Scope", "filter_folders", "find_rule_sets", "read_rule_set"]
 

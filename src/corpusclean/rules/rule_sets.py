@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corpusclean.errors import RecipeError
-from corpusclean.recipe import OFF
-from corpusclean.recipe_problems import Problem, RecipeProblems, expected_one_of
+from corpusclean.recipe.models import OFF
+from corpusclean.recipe.problems import Problem, RecipeProblems, expected_one_of
 from corpusclean.rules.predicates import Comparison, compile_predicate, substitute
 from corpusclean.rules.rule_files import Scope, filter_folders, read_rule_set
 

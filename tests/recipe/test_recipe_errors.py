@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from corpusclean.errors import RecipeError
 from corpusclean.recipe import load_recipe
-from corpusclean.recipe_problems import RecipeProblems
+from corpusclean.recipe.problems import RecipeProblems
 
 GOOD = """\
 name: small

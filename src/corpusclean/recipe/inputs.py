@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from corpusclean import files
 from corpusclean.errors import CorpuscleanError
-from corpusclean.recipe import Recipe
-from corpusclean.recipe_problems import Keys, Problem, expected_one_of
+from corpusclean.recipe.models import Recipe
+from corpusclean.recipe.problems import Keys, Problem, expected_one_of
 
 __all__ = ["input_problems"]
 

@@ -23,7 +23,7 @@ from pydantic import (
 from corpusclean import files
 from corpusclean.errors import RecipeError
 from corpusclean.mixture.budget import budget_tokens
-from corpusclean.recipe_values import (
+from corpusclean.recipe.values import (
     OFF,
     blocklist_name,
     file_name,
@@ -300,13 +300,13 @@ def load_recipe(path: str | Path) -> Recipe:
     Rule sets and their predicates are checked too. The files that the recipe names are not
     opened: `check_recipe` does that.
     """
-    from corpusclean.recipe_file import read_recipe
+    from corpusclean.recipe.reading import read_recipe
 
     return read_recipe(str(path))
 
 
 def check_recipe(recipe: Recipe) -> list[str]:
     """Return what is wrong with the files that a recipe names; nothing if all is well."""
-    from corpusclean.recipe_inputs import input_problems
+    from corpusclean.recipe.inputs import input_problems
 
     return input_problems(recipe)

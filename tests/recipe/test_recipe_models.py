@@ -6,7 +6,7 @@ import pickle
 import pytest
 from pydantic import ValidationError
 
-from corpusclean.recipe import OFF, check_recipe, load_recipe
+from corpusclean.recipe.models import OFF, check_recipe, load_recipe
 
 SMALL = """
 name: small

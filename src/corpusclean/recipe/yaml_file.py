@@ -26,7 +26,7 @@ from ruamel.yaml.events import (
 )
 
 from corpusclean import files
-from corpusclean.recipe_problems import Keys, Problem, RecipeProblems
+from corpusclean.recipe.problems import Keys, Problem, RecipeProblems
 
 __all__ = ["Document", "parse_yaml", "read_yaml"]
 

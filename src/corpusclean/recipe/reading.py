@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from corpusclean import files
-from corpusclean.recipe import Blocklist, Filters, Languages, Overrides, Recipe, Source
-from corpusclean.recipe_later import without_later
-from corpusclean.recipe_problems import Keys, Problem, RecipeProblems, shown
-from corpusclean.recipe_shape import fit
-from corpusclean.recipe_values import is_blocklist_name
-from corpusclean.recipe_yaml import Document, read_yaml
+from corpusclean.recipe.later import without_later
+from corpusclean.recipe.models import Blocklist, Filters, Languages, Overrides, Recipe, Source
+from corpusclean.recipe.problems import Keys, Problem, RecipeProblems, shown
+from corpusclean.recipe.shape import fit
+from corpusclean.recipe.values import is_blocklist_name
+from corpusclean.recipe.yaml_file import Document, read_yaml
 
 __all__ = ["read_recipe"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from corpusclean.errors import RecipeError
 from corpusclean.mixture.quantities import parse_quantity
-from corpusclean.recipe_problems import shown
+from corpusclean.recipe.problems import shown
 
 __all__ = [
     "OFF",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from corpusclean.recipe_problems import Keys, Problem, expected_one_of, shown
+from corpusclean.recipe.problems import Keys, Problem, expected_one_of, shown
 
 __all__ = ["fit"]
 

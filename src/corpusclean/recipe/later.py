@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from corpusclean.recipe_problems import Keys, Problem, shown
+from corpusclean.recipe.problems import Keys, Problem, shown
 
 __all__ = ["without_later"]
 
