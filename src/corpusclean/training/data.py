@@ -16,7 +16,7 @@ import numpy as np
 from corpusclean import files
 from corpusclean.errors import InputError, RecipeError, ShardError
 
-__all__ = ["Output", "Pieces", "Shard", "load_output"]
+__all__ = ["Output", "Pieces", "Shard", "load_output", "output_of"]
 
 _HEADER = struct.Struct("<9sQBQQ")
 _MAGIC = b"MMIDIDX\x00\x00"
@@ -161,16 +161,25 @@ def load_output(directory: str | Path) -> Output:
     path = files.join(directory, "manifest.json")
     try:
         manifest = json.loads(files.read_bytes(path))
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: not found; expected the output folder of a finished run"
+        ) from None
+    except ValueError as error:
+        raise InputError(f"{path}: not a manifest ({error}); run the recipe again") from None
+    return output_of(directory, manifest)
+
+
+def output_of(directory: str | Path, manifest: dict[str, Any]) -> Output:
+    """Return an output folder by its manifest. Raises InputError for one that does not fit."""
+    path = files.join(directory, "manifest.json")
+    try:
         shards = tuple(
             Shard(number, said["path"], said["tokens"], said["provenance"]["path"])
             for number, said in enumerate(manifest["shards"])
             if said["split"] == "train"
         )
         int(manifest["sequence_length"]), int(manifest["seed"])
-    except FileNotFoundError:
-        raise InputError(
-            f"{path}: not found; expected the output folder of a finished run"
-        ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path}: not a manifest ({error!r}); run the recipe again") from None
     if not shards:

@@ -65,10 +65,11 @@ def open_training(
     """Return a training on an output folder.
 
     `order` is own or megatron; `indices` is the folder of Megatron's cached index files, which
-    are then believed, also of a seed that is not the manifest's. `global_batch` is a batch size in sequences, (from step, sequences) pairs
-    or a schedule; by default what the manifest says. `sequence_length` and `seed` are those of
-    the training and must be the manifest's. `training_samples` is Megatron's `--train-samples`;
-    by default what the launcher files have. Raises RecipeError for settings that do not fit.
+    are then believed, also of a seed that is not the manifest's. `global_batch` is a batch size
+    in sequences, (from step, sequences) pairs or a schedule; by default what the manifest says.
+    `sequence_length` and `seed` are those of the training and must be the manifest's.
+    `training_samples` is Megatron's `--train-samples`; by default what the launcher files have.
+    Raises RecipeError for settings that do not fit.
     """
     output = load_output(directory)
     output.require(sequence_length, None if indices is not None else seed)
