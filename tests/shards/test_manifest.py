@@ -4,6 +4,7 @@ import json
 import pytest
 
 from corpusclean.errors import ShardError
+from corpusclean.shards.info import ShardFile, ShardInfo
 from corpusclean.shards.manifest import (
     ShardEntry,
     SourceTotals,
@@ -12,14 +13,14 @@ from corpusclean.shards.manifest import (
     publish_manifest,
     shard_name,
 )
-from corpusclean.shards.megatron import ShardInfo
 from corpusclean.shards.provenance import ProvenanceInfo
 
 SHA = "0123456789abcdef" * 4
 
 
 def entry(path="shards/x-00000-of-00001", split="train", tokens=30):
-    info = ShardInfo("/anywhere/x", 3, 3, tokens, 2 * tokens, SHA, 102, SHA)
+    files = (ShardFile(".bin", 2 * tokens, SHA), ShardFile(".idx", 102, SHA))
+    info = ShardInfo("/anywhere/x", 3, 3, tokens, files)
     return ShardEntry(path, split, info, "provenance/x.parquet", ProvenanceInfo("/y", 3, 50, SHA))
 
 

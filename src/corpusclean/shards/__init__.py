@@ -1,3 +1,3 @@
 """Shards: where every document-copy goes, the files that hold them, and their verification."""
 
-VERSION = "1"
+VERSION = "2"

@@ -17,27 +17,37 @@ Offsets and sums are 64 bits wide everywhere: a shard may pass 2 GiB. A writer k
 each sequence, and no tokens.
 """
 
-import contextlib
 import struct
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from corpusclean import files
 from corpusclean.errors import ShardError
+from corpusclean.shards.info import ShardInfo
+from corpusclean.shards.reading import Damaged, ShardReader
+from corpusclean.shards.writer import ShardWriter
 
-__all__ = ["MegatronShard", "MegatronWriter", "ShardIndex", "ShardInfo", "dtype_for", "parse_index"]
+__all__ = [
+    "MegatronReader",
+    "MegatronShard",
+    "MegatronWriter",
+    "ShardIndex",
+    "ShardInfo",
+    "dtype_for",
+    "index_problem",
+    "parse_index",
+]
 
+SUFFIXES = (".bin", ".idx")
 MAGIC = b"MMIDIDX\x00\x00"
 HEADER = struct.Struct("<9sQBQQ")
 VERSION = 1
 _CODES = {1: "<u1", 2: "<i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2"}
-_LONGEST = 2**31 - 1
 _CHUNK = 1 << 16
 
 
@@ -47,25 +57,7 @@ def dtype_for(vocabulary: int) -> np.dtype:
 
 
 def _code(dtype: np.dtype) -> int:
-    for code, name in _CODES.items():
-        if np.dtype(name) == dtype:
-            return code
-    expected = ", ".join(np.dtype(name).name for name in _CODES.values())
-    raise ShardError(f"token ids are {dtype.name}; Megatron's format knows {expected}")
-
-
-@dataclass(frozen=True)
-class ShardInfo:
-    """What was written: `bytes` and `sha256` are those of the .bin."""
-
-    path: str
-    documents: int
-    sequences: int
-    tokens: int
-    bytes: int
-    sha256: str
-    idx_bytes: int
-    idx_sha256: str
+    return next(code for code, name in _CODES.items() if np.dtype(name) == dtype)
 
 
 def index_blocks(lengths: np.ndarray, itemsize: int) -> Iterator[bytes]:
@@ -84,102 +76,26 @@ def index_blocks(lengths: np.ndarray, itemsize: int) -> Iterator[bytes]:
         yield np.arange(i, min(i + _CHUNK, count + 1), dtype="<i8").tobytes()
 
 
-class MegatronWriter:
-    """Writes one shard; both files appear when its `with` block ends without an error.
+class MegatronWriter(ShardWriter):
+    """Writes one shard. The .bin is published first: a shard with an .idx is complete."""
 
-    `path_prefix` is the path without ending, `dtype` the type of the ids. The .bin is published
-    first: a shard with an .idx is complete.
-    """
+    types = tuple(np.dtype(name).name for name in _CODES.values())
 
-    def __init__(self, path_prefix: str | Path, dtype: np.dtype | str) -> None:
-        self.path = str(path_prefix)
-        self.dtype = np.dtype(dtype).newbyteorder("<")
-        self._type_code = _code(self.dtype)
-        self._limits = np.iinfo(self.dtype)
+    def _begin(self) -> None:
+        self._bin, self._idx = self._open(".bin", ".idx")
         self._lengths = array("i")
-        self._tokens = 0
-        self._stack = contextlib.ExitStack()
-        self._info: ShardInfo | None = None
 
-    def __enter__(self) -> "MegatronWriter":
-        self._bin = self._stack.enter_context(files.publishing(self.path + ".bin")).with_sha256()
-        return self
-
-    def add_document(self, ids: np.ndarray | Sequence[int]) -> None:
-        """Append one document."""
-        values = np.asarray(ids)
-        self.add_documents(values, np.array([len(values)]))
-
-    def add_documents(self, ids: np.ndarray, lengths: np.ndarray | Sequence[int]) -> None:
-        """Append documents whose ids lie end to end in `ids`; `lengths` int[n], in tokens.
-
-        Raises ShardError for a document without tokens, for one of 2**31 tokens or more, for
-        lengths that do not sum to the ids, and for an id that the shard's type cannot hold.
-        """
-        sizes = np.asarray(lengths, np.int64)
-        if len(sizes) == 0 and len(ids) == 0:
-            return
-        total = int(sizes.sum())
-        if len(sizes) == 0 or sizes.min() < 1 or sizes.max() > _LONGEST or total != len(ids):
-            raise ShardError(
-                f"{self.path}: found {len(sizes)} lengths of {sizes.min(initial=0)} to "
-                f"{sizes.max(initial=0)} tokens for {len(ids)} ids, expected lengths from 1 to "
-                f"{_LONGEST} that sum to the ids"
-            )
-        self._bin.write(np.ascontiguousarray(self._as_dtype(ids)).view(np.uint8))
+    def _append(self, ids: np.ndarray, sizes: np.ndarray) -> None:
+        self._bin.write(ids.view(np.uint8))
         self._lengths.frombytes(sizes.astype(np.int32).tobytes())
-        self._tokens += total
 
-    def _as_dtype(self, ids: np.ndarray) -> np.ndarray:
-        if ids.dtype == self.dtype:
-            return ids
-        low, high = int(ids.min()), int(ids.max())
-        if ids.dtype.kind not in "iu" or low < self._limits.min or high > self._limits.max:
-            raise ShardError(
-                f"{self.path}: found ids of type {ids.dtype.name} from {low} to {high}, expected "
-                f"{self.dtype.name}"
-            )
-        return ids.astype(self.dtype)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            self._stack.__exit__(kind, error, trace)
-            return
-        with self._stack:
-            if self._bin.bytes != self._tokens * self.dtype.itemsize:
-                raise ShardError(
-                    f"{self.path}.bin: wrote {self._bin.bytes} bytes, expected {self._tokens} "
-                    f"tokens of {self.dtype.itemsize} bytes"
-                )
+    def _finish(self) -> None:
+        self._check_size(".bin")
         lengths = np.frombuffer(self._lengths, np.int32)
         count = len(lengths)
-        with files.publishing(self.path + ".idx") as idx:
-            idx.with_sha256()
-            idx.write(HEADER.pack(MAGIC, VERSION, self._type_code, count, count + 1))
-            for block in index_blocks(lengths, self.dtype.itemsize):
-                idx.write(block)
-        self._info = ShardInfo(
-            path=self.path,
-            documents=count,
-            sequences=count,
-            tokens=self._tokens,
-            bytes=self._bin.bytes,
-            sha256=self._bin.sha256,
-            idx_bytes=idx.bytes,
-            idx_sha256=idx.sha256,
-        )
-
-    @property
-    def info(self) -> ShardInfo:
-        """What was written; only after the `with` block."""
-        if self._info is None:
-            raise ShardError(f"{self.path}: the shard is not finished")
-        return self._info
+        self._idx.write(HEADER.pack(MAGIC, VERSION, _code(self.dtype), count, count + 1))
+        for block in index_blocks(lengths, self.dtype.itemsize):
+            self._idx.write(block)
 
 
 @dataclass(frozen=True)
@@ -247,6 +163,38 @@ def index_problem(index: ShardIndex) -> tuple[str, str, str] | None:
             str(starts[back[0] + 1]),
         )
     return None
+
+
+class MegatronReader(ShardReader):
+    """Reads a shard from front to back, for verification; `MegatronShard` maps a local one."""
+
+    @cached_property
+    def index(self) -> ShardIndex:
+        """The index, sound."""
+        path = self.prefix + ".idx"
+        try:
+            index = parse_index(self.content(".idx"), path)
+        except ShardError as error:
+            problem = str(error).removeprefix(path + ": ")
+            raise Damaged(self.prefix, ".idx", problem, "an index", "-") from None
+        if index.dtype != self.dtype:
+            raise Damaged(self.prefix, ".idx", "type of ids", self.dtype.name, index.dtype.name)
+        problem_found = index_problem(index)
+        if problem_found:
+            raise Damaged(self.prefix, ".idx", *problem_found)
+        return index
+
+    @property
+    def documents(self) -> int:
+        """How many documents the index tells of."""
+        return len(self.index.document_indices) - 1
+
+    def _read_lengths(self) -> np.ndarray:
+        return self.index.lengths.astype(np.int64)
+
+    def blocks(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield (suffix, ids) block after block."""
+        return self.raw_blocks(".bin")
 
 
 class MegatronShard:
