@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import struct
 import threading
 import time
 import traceback
@@ -54,6 +55,7 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
+_PROGRESS = struct.Struct("<qq")
 _sender: Any = None
 
 
@@ -68,8 +70,10 @@ def _start_worker(sender: Any, parent: int) -> None:
 
 def _work(step: Step, task: Task) -> Finished:
     def progress(documents: int, size: int) -> None:
-        if _sender is not None:
-            _sender.put((documents, size))
+        # So few bytes are written whole or not at all: no lock that a killed worker could keep.
+        # Where the pipe is full, what it would tell is left out.
+        with contextlib.suppress(BlockingIOError):
+            os.write(_sender.fileno(), _PROGRESS.pack(documents, size))
 
     try:
         return do_task(step, task, progress)
@@ -92,7 +96,7 @@ class WorkerPool:
         self.progress = progress
         self._context = multiprocessing.get_context("spawn")
         self._executor: ProcessPoolExecutor | None = None
-        self._queue: Any = None
+        self._receiver: Any = None
 
     def __enter__(self) -> "WorkerPool":
         global _pool
@@ -119,12 +123,14 @@ class WorkerPool:
 
     def _submit(self, step: Step, task: Task) -> Future[Finished]:
         if self._executor is None:
-            self._queue = self._queue or self._context.SimpleQueue()
+            self._receiver, sender = self._context.Pipe(duplex=False)
+            os.set_blocking(self._receiver.fileno(), False)
+            os.set_blocking(sender.fileno(), False)
             self._executor = ProcessPoolExecutor(
                 self.workers,
                 mp_context=self._context,
                 initializer=_start_worker,
-                initargs=(self._queue, os.getpid()),
+                initargs=(sender, os.getpid()),
             )
         try:
             return self._executor.submit(_work, step, task)
@@ -185,6 +191,7 @@ class WorkerPool:
         return lost
 
     def _drain(self) -> None:
-        while self._queue is not None and not self._queue.empty():
-            self.progress.advanced(*self._queue.get())
+        with contextlib.suppress(BlockingIOError):
+            while told := os.read(self._receiver.fileno(), _PROGRESS.size):
+                self.progress.advanced(*_PROGRESS.unpack(told))
         self.progress.tick()
