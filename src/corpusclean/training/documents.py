@@ -1,21 +1,23 @@
 """What `work/` still knows of documents: columns of their measured parts, looked up by uid."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from corpusclean import files
-from corpusclean.errors import InputError
 
 __all__ = ["columns_of_documents", "measured_parts"]
 
 
 def measured_parts(directory: str) -> list[str]:
-    """Return the folders of the measured parts that are still there, sorted."""
+    """Return the folders of the measured parts of a run that are still there, sorted."""
     try:
-        texts = files.expand("work/measure/parts/*/text.parquet", directory)
-    except InputError:
+        said = json.loads(files.read_bytes(files.join(directory, "work/measure/stage.json")))
+        found = {str(item[0]).rpartition("/")[0] for _, item in said["outputs"]}
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         return []
-    return [text.rpartition("/")[0] for text in texts]
+    folders = sorted(files.join(directory, "work", folder) for folder in found)
+    return [folder for folder in folders if files.exists(files.join(folder, "text.parquet"))]
 
 
 def columns_of_documents(

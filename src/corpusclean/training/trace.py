@@ -13,7 +13,7 @@ import numpy as np
 
 from corpusclean.errors import InputError, RecipeError
 from corpusclean.training.attribution import Reading, attribute, pieces_of_document
-from corpusclean.training.batches import BatchSchedule, Jump, Stage
+from corpusclean.training.batches import BatchSchedule, Jump, Stage, rank_samples
 from corpusclean.training.cached import CachedOrder
 from corpusclean.training.data import Output, load_output
 from corpusclean.training.documents import columns_of_documents
@@ -23,6 +23,9 @@ from corpusclean.training.supply import megatron_supply
 __all__ = ["ORDERS", "TrainingRun", "open_training", "trace", "trace_document"]
 
 ORDERS = ("own", "megatron")
+
+Rank = tuple[int, int, int] | None
+"""Sequences of a micro-batch, data-parallel ranks, and one of these, from 0."""
 
 GlobalBatch = int | BatchSchedule | Sequence[tuple[int, int]] | None
 
@@ -41,15 +44,22 @@ class TrainingRun:
         left_out = sum(jump.samples for jump in self.schedule.jumps)
         return self.schedule.whole_steps(max(0, self.order.samples - left_out))
 
-    def readings(self, samples: range, what: str) -> list[Reading]:
-        """Return what samples read; `what` is named in messages."""
-        check_samples(self.order, samples, what)
-        slices = self.order.slices(np.arange(samples.start, samples.stop))
-        return attribute(self.output, slices)
+    def of_samples(self, samples: Iterable[range]) -> list[Reading]:
+        """Return what ranges of samples read, in the order of the samples, each once."""
+        numbers = np.unique(np.concatenate([np.arange(r.start, r.stop) for r in samples]))
+        return attribute(self.output, self.order.slices(numbers))
 
-    def of_step(self, step: int) -> list[Reading]:
-        """Return what a step reads."""
-        return self.readings(self.schedule.samples(step), f"step {step}")
+    def of_steps(self, steps: Sequence[int], rank: Rank = None) -> list[tuple[int, Reading]]:
+        """Return what steps read, or one rank in them; each reading with its step."""
+        ranges: list[range] = []
+        for step in steps:
+            samples = self.schedule.samples(step)
+            check_samples(self.order, samples, f"step {step}")
+            ranges += [samples] if rank is None else rank_samples(samples, *rank)
+        if not ranges:
+            return []
+        found = self.of_samples(ranges)
+        return [(self.schedule.step_of(reading.sample) or 0, reading) for reading in found]
 
 
 def open_training(
@@ -111,26 +121,26 @@ def trace(
     steps: int | Iterable[int] | None = None,
     *,
     samples: range | None = None,
+    rank: Rank = None,
     skipped: Iterable[int] = (),
     **settings: Any,
 ) -> list[dict[str, Any]]:
     """Return what steps read, one entry for each run of tokens of one document.
 
-    `steps` are 1-based; instead of them, `samples` may be named. `settings` are those of
+    `steps` are 1-based; instead of them, `samples` may be named. With `rank`, only what that
+    data-parallel rank reads of the steps. `settings` are those of
     `open_training`. An entry has step, sample (0-based), source, uid, id, copy, shard (number and,
     as path, its file), sequence, start and stop (token offsets in the sequence, half-open),
     document_start, and skipped: whether the step, one of `skipped`, read without learning.
     """
     training = open_training(directory, **settings)
-    left_out = frozenset(skipped)
     found: list[tuple[int | None, Reading]] = []
     if samples is not None:
-        schedule = training.schedule
-        read = training.readings(samples, "the range")
-        found += [(schedule.step_of(reading.sample), reading) for reading in read]
-    for step in [steps] if isinstance(steps, int) else steps or ():
-        found += [(step, reading) for reading in training.of_step(step)]
-    return entries(training.output, found, left_out)
+        check_samples(training.order, samples, "the range")
+        read = training.of_samples([samples])
+        found += [(training.schedule.step_of(reading.sample), reading) for reading in read]
+    found += training.of_steps([steps] if isinstance(steps, int) else list(steps or ()), rank)
+    return entries(training.output, found, frozenset(skipped))
 
 
 def trace_document(
@@ -152,8 +162,8 @@ def trace_document(
     if not pieces:
         raise InputError(
             f"{training.output.directory}: no training shard holds document {uid}; it was "
-            "dropped, held out for validation or not needed for the budget (see verdicts by "
-            f'"corpusclean query DIR \\"SELECT * FROM verdicts WHERE uid = \'{uid}\'\\"")'
+            "dropped, held out for validation or not needed for the budget: ask its verdict by "
+            f"corpusclean query, SELECT * FROM verdicts WHERE uid = '{uid}'"
         )
     samples = [
         training.order.holding(shard, piece.sequence, piece.start, piece.stop)
