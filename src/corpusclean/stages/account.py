@@ -55,6 +55,7 @@ def stages_of(results: Mapping[str, StageResult]) -> dict[str, dict[str, Any]]:
             "peak_rss_bytes": account.peak_rss_bytes,
             "parts": account.parts,
             "parts_reused": account.parts_reused,
+            **account.counts.get("tokenizer", {}),
         }
     return told
 

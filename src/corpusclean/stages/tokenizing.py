@@ -45,10 +45,22 @@ def part_rows(task: Task) -> int:
 
 def tokenize_part(task: Task, settings: TokenizeSettings, place: Workplace) -> Output:
     """Make the cuts of a part's kept documents, drop what is left too short, and tokenize."""
+    tokenizer = tokenizer_of(settings.tokenizer, settings.eod)
+    accelerated = tokenizer.accelerated
+    output = _tokenize(task, tokenizer, settings, place)
+    if accelerated and not tokenizer.accelerated:
+        # The accelerator was caught in this part: what it encoded before may differ as well.
+        output = _tokenize(task, tokenizer, settings, place)
+    output.counts["tokenizer"] = {"parts_accelerated": int(tokenizer.accelerated)}
+    return output
+
+
+def _tokenize(
+    task: Task, tokenizer: Tokenizer, settings: TokenizeSettings, place: Workplace
+) -> Output:
     text = pick(task, "text")
     folder = place.path(text.path).rpartition("/")[0]
     verdicts = read_table(place, task.references("select/verdicts")[0], ["kept", "cuts"])
-    tokenizer = tokenizer_of(settings.tokenizer, settings.eod)
     relative = f"{place.folder}/{task.key}"
     counts = _Counts()
     output = Output()
