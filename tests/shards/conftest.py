@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from corpusclean import files
+from corpusclean.shards.formats import FORMATS
 from corpusclean.shards.manifest import (
     ShardEntry,
     SourceTotals,
     build_manifest,
+    publish_indexes,
     publish_manifest,
     shard_name,
 )
-from corpusclean.shards.megatron import MegatronWriter
 from corpusclean.shards.provenance import write_provenance
 
 EOD = 7
@@ -34,6 +35,9 @@ def publish(
     shards,
     *,
     dtype="uint16",
+    kind="megatron",
+    options=None,
+    folder="shards",
     provenance=None,
     splits=None,
     change_ledger=None,
@@ -44,7 +48,9 @@ def publish(
     entries, totals = [], {name: [0, 0] for name in NAMES}
     for number, pieces in enumerate(shards):
         name = shard_name("demo", number, len(shards))
-        with MegatronWriter(directory / "shards" / name, dtype) as writer:
+        split = splits[number] if splits else "train"
+        prefix = f"{folder.format(split=split)}/{name}"
+        with FORMATS[kind].writer(directory / prefix, dtype, **(options or {})) as writer:
             for *_, ids in pieces:
                 writer.add_document(ids)
         rows = {
@@ -59,8 +65,7 @@ def publish(
         rows |= (provenance or {}).get(number, {})
         where = rows.pop("shard", number)
         info = write_provenance(directory / path, where, **rows)
-        split = splits[number] if splits else "train"
-        entries.append(ShardEntry(f"shards/{name}", split, writer.info, path, info))
+        entries.append(ShardEntry(prefix, split, writer.info, path, info))
         for _, source, copy, start, ids in pieces if split == "train" else []:
             totals[NAMES[source]][0] += len(ids)
             totals[NAMES[source]][1] += copy == 0 and start == 0
@@ -98,6 +103,8 @@ def publish(
         sources={n: SourceTotals(0.5, docs, 20, tokens) for n, (tokens, docs) in totals.items()},
         shards=entries,
         ledger_sha256=files.sha256(directory / "ledger.json"),
+        format=kind,
+        indexes=publish_indexes(directory, kind, dtype, entries),
     )
     if change_manifest:
         change_manifest(manifest)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corpusclean.shards import verify_shard
+from corpusclean.shards import reading
 from corpusclean.shards.verify import verify_output
 
 EOD = 7
@@ -53,7 +53,7 @@ def test_a_sound_output(output):
 @pytest.mark.parametrize("dtype", ["uint16", "int32"])
 @pytest.mark.parametrize("block", [4, 8, 1 << 24])
 def test_blocks_may_end_anywhere(output, monkeypatch, dtype, block):
-    monkeypatch.setattr(verify_shard, "_BLOCK", block)
+    monkeypatch.setattr(reading, "BLOCK", block)
     output.publish(dtype=dtype)
     assert problems(output.directory) == []
 

@@ -4,6 +4,11 @@ The manifest names the checksum of every published file: the shards, their prove
 Its own stands beside it in `manifest.json.sha256`, as `sha256sum -c` reads it, because no file can
 hold a checksum of all its bytes, and because the manifest's `recipe.sha256` may differ between
 outputs that are the same in everything else. The manifest is published last.
+
+How a shard's files are listed depends on the format: of Megatron's two, `bytes` and `sha256` are
+those of the .bin, `idx_bytes` and `idx_sha256` those of the .idx. For every other format `bytes` is
+the size of all files together, and `files` lists them as {suffix, bytes, sha256}, with `sequences`
+where a shard is divided. `indexes` lists files that describe all shards of a folder.
 """
 
 import hashlib
@@ -15,28 +20,27 @@ from typing import Any
 
 from corpusclean import files
 from corpusclean.errors import ShardError
-from corpusclean.shards.megatron import ShardInfo
+from corpusclean.shards.formats import format_named
+from corpusclean.shards.info import ShardFile, ShardInfo
+from corpusclean.shards.manifest_shape import SCHEMA, manifest_problems
 from corpusclean.shards.provenance import ProvenanceInfo
 
 __all__ = [
     "MANIFEST",
-    "SCHEMA",
     "ShardEntry",
     "SourceTotals",
     "build_manifest",
     "checksum_line",
-    "manifest_problems",
+    "files_of",
+    "index_texts",
     "manifest_text",
+    "publish_indexes",
     "publish_manifest",
     "shard_name",
 ]
 
-SCHEMA = 1
-"""The `version` of the manifest's shape."""
-
 MANIFEST = "manifest.json"
 CHECKSUM = "manifest.json.sha256"
-SPLITS = ("train", "validation")
 
 
 @dataclass(frozen=True)
@@ -84,12 +88,15 @@ def build_manifest(
     shards: Sequence[ShardEntry],
     ledger_sha256: str,
     training: Mapping[str, Any] | None = None,
+    format: str = "megatron",
+    indexes: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Return the manifest as plain data, its keys in their fixed order.
 
     `recipe` holds name and sha256; `tokenizer` name, sha256, vocabulary (added tokens included),
-    eod (its text), eod_id and append_eod. Raises ShardError if the sources do not sum to the
-    training shards, or if what results is not a valid manifest.
+    eod (its text), eod_id and append_eod; `indexes` is what `publish_indexes` returned. Raises
+    ShardError if the sources do not sum to the training shards, or if what results is not a valid
+    manifest.
     """
     emitted = sum(shard.info.tokens for shard in shards if shard.split == "train")
     of_sources = sum(totals.tokens_emitted for totals in sources.values())
@@ -107,7 +114,9 @@ def build_manifest(
         "sequence_length": sequence_length,
         "tokens": {"budget": budget, "emitted": emitted},
         "sources": {name: _source(totals, emitted) for name, totals in sources.items()},
-        "shards": [_shard(entry) for entry in shards],
+        "format": format,
+        "shards": [_shard(entry, format) for entry in shards],
+        "indexes": [dict(index) for index in indexes],
         "ledger": {"path": "ledger.json", "sha256": ledger_sha256},
         "training": None if training is None else dict(training),
     }
@@ -134,17 +143,26 @@ def share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _shard(entry: ShardEntry) -> dict[str, Any]:
+def _shard(entry: ShardEntry, format: str) -> dict[str, Any]:
     info, provenance = entry.info, entry.provenance
+    if format == "megatron":
+        described: dict[str, Any] = {
+            "bytes": info.bytes,
+            "sha256": info.sha256,
+            "idx_bytes": info.idx_bytes,
+            "idx_sha256": info.idx_sha256,
+        }
+    else:
+        described = {
+            "bytes": sum(file.bytes for file in info.files),
+            "files": [_file(file) for file in info.files],
+        }
     return {
         "path": entry.path,
         "split": entry.split,
         "documents": info.documents,
         "tokens": info.tokens,
-        "bytes": info.bytes,
-        "sha256": info.sha256,
-        "idx_bytes": info.idx_bytes,
-        "idx_sha256": info.idx_sha256,
+        **described,
         "provenance": {
             "path": entry.provenance_path,
             "rows": provenance.rows,
@@ -152,6 +170,63 @@ def _shard(entry: ShardEntry) -> dict[str, Any]:
             "sha256": provenance.sha256,
         },
     }
+
+
+def _file(file: ShardFile) -> dict[str, Any]:
+    described = {"suffix": file.suffix, "bytes": file.bytes, "sha256": file.sha256}
+    return described if file.sequences is None else described | {"sequences": file.sequences}
+
+
+def files_of(shard: Mapping[str, Any]) -> tuple[ShardFile, ...]:
+    """Return the files of a shard, given its entry in a manifest of any format."""
+    if "files" in shard:
+        return tuple(ShardFile(**file) for file in shard["files"])
+    return (
+        ShardFile(".bin", shard["bytes"], shard["sha256"]),
+        ShardFile(".idx", shard["idx_bytes"], shard["idx_sha256"]),
+    )
+
+
+def index_texts(
+    format: str, dtype: str, shards: Sequence[tuple[str, str, Sequence[ShardFile]]]
+) -> dict[str, str]:
+    """Return path and text of the indexes of folders, over (path, split, files) of all shards.
+
+    None in most formats. Raises ShardError if shards of both splits are in one folder.
+    """
+    made = format_named(format)
+    if made.index is None or made.index_text is None:
+        return {}
+    folders: dict[str, list[tuple[str, Sequence[ShardFile]]]] = {}
+    splits: dict[str, str] = {}
+    for path, split, shard_files in shards:
+        folder = PurePosixPath(path).parent.as_posix()
+        if splits.setdefault(folder, split) != split:
+            raise ShardError(
+                f"{folder}: found shards of train and validation, expected a folder for each, "
+                f"because in format {format} a folder is one dataset"
+            )
+        folders.setdefault(folder, []).append((PurePosixPath(path).name, shard_files))
+    return {
+        (PurePosixPath(folder) / made.index).as_posix(): made.index_text(dtype, named)
+        for folder, named in folders.items()
+    }
+
+
+def publish_indexes(
+    directory: str | Path, format: str, dtype: str, shards: Sequence[ShardEntry]
+) -> list[dict[str, Any]]:
+    """Publish what a format needs besides shards, all of which exist; return it as the manifest
+    lists it: path, bytes, sha256.
+    """
+    published = []
+    listed = [(entry.path, entry.split, entry.info.files) for entry in shards]
+    for path, text in index_texts(format, dtype, listed).items():
+        content = text.encode()
+        files.publish_bytes(files.join(directory, path), content)
+        digest = hashlib.sha256(content).hexdigest()
+        published.append({"path": path, "bytes": len(content), "sha256": digest})
+    return published
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:
@@ -169,107 +244,3 @@ def publish_manifest(directory: str | Path, manifest: Mapping[str, Any]) -> None
     content = manifest_text(manifest).encode()
     files.publish_bytes(files.join(directory, CHECKSUM), checksum_line(content))
     files.publish_bytes(files.join(directory, MANIFEST), content)
-
-
-_COUNT, _NUMBER, _TEXT = "a count", "a number", "a text"
-_SHA256, _PATH, _FLAG, _MAP, _LIST = "64 hex digits", "a relative path", "a flag", "a map", "a list"
-_FIELDS = {
-    "recipe": _MAP,
-    "recipe.name": _TEXT,
-    "recipe.sha256": _SHA256,
-    "seed": "an integer",
-    "tokenizer": _MAP,
-    "tokenizer.name": _TEXT,
-    "tokenizer.sha256": _SHA256,
-    "tokenizer.vocabulary": _COUNT,
-    "tokenizer.append_eod": _FLAG,
-    "dtype": "a type of ids",
-    "sequence_length": _COUNT,
-    "tokens": _MAP,
-    "tokens.budget": _COUNT,
-    "tokens.emitted": _COUNT,
-    "sources": _MAP,
-    "shards": _LIST,
-    "ledger": _MAP,
-    "ledger.path": _PATH,
-    "ledger.sha256": _SHA256,
-}
-_SOURCE_FIELDS = {
-    "ratio_target": _NUMBER,
-    "ratio_emitted": _NUMBER,
-    "documents": _COUNT,
-    "tokens_available": _COUNT,
-    "tokens_emitted": _COUNT,
-    "epochs": _NUMBER,
-}
-_SHARD_FIELDS = {
-    "path": _PATH,
-    "split": "train or validation",
-    "documents": _COUNT,
-    "tokens": _COUNT,
-    "bytes": _COUNT,
-    "sha256": _SHA256,
-    "idx_bytes": _COUNT,
-    "idx_sha256": _SHA256,
-    "provenance": _MAP,
-    "provenance.path": _PATH,
-    "provenance.rows": _COUNT,
-    "provenance.bytes": _COUNT,
-    "provenance.sha256": _SHA256,
-}
-
-
-def manifest_problems(manifest: Any) -> list[tuple[str, str, str]]:
-    """Return (where, expected, found) of everything in a manifest that has not the right shape."""
-    if not isinstance(manifest, dict):
-        return [("manifest", _MAP, type(manifest).__name__)]
-    if manifest.get("version") != SCHEMA:
-        return [("version", str(SCHEMA), repr(manifest.get("version")))]
-    problems = _problems("", manifest, _FIELDS)
-    if problems:
-        return problems
-    if manifest["tokenizer"]["append_eod"]:
-        problems += _problems("", manifest, {"tokenizer.eod_id": _COUNT})
-    for name, source in manifest["sources"].items():
-        problems += _problems(f"sources.{name}", source, _SOURCE_FIELDS)
-    for number, shard in enumerate(manifest["shards"]):
-        problems += _problems(f"shards[{number}]", shard, _SHARD_FIELDS)
-    return problems
-
-
-def _problems(where: str, value: Any, fields: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    problems = []
-    for field, kind in fields.items():
-        inner = value
-        for key in field.split("."):
-            inner = inner.get(key) if isinstance(inner, dict) else None
-        if not _is(inner, kind):
-            place = f"{where}.{field}" if where else field
-            problems.append((place, kind, f"{inner!r:.80}"))
-    return problems
-
-
-def _is(value: Any, kind: str) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    text = isinstance(value, str)
-    if kind == _COUNT:
-        return number and isinstance(value, int) and value >= 0
-    if kind == "an integer":
-        return number and isinstance(value, int)
-    if kind == _NUMBER:
-        return number and 0 <= value < float("inf")
-    if kind == _SHA256:
-        return text and len(value) == 64 and set(value) <= set("0123456789abcdef")
-    if kind == _PATH:
-        return text and _is_relative(value)
-    if kind == "train or validation":
-        return value in SPLITS
-    if kind == "a type of ids":
-        return value in ("uint16", "int32")
-    types = {_TEXT: str, _FLAG: bool, _MAP: dict, _LIST: list}
-    return isinstance(value, types[kind])
-
-
-def _is_relative(path: str) -> bool:
-    parts = PurePosixPath(path).parts
-    return bool(parts) and parts[0] != "/" and ".." not in parts and "\\" not in path

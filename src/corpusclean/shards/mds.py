@@ -177,15 +177,18 @@ class MdsReader(ShardReader):
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def sequences_by_file(self) -> Mapping[str, int]:
-        """Return how many sequences each file holds."""
+        """Return how many sequences each file of the shard holds."""
         return {suffix: len(self._file(suffix)[1]) for suffix in self.suffixes}
 
     def blocks(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield (suffix, ids) sequence after sequence."""
+        """Yield (suffix, ids) of a thousand sequences at a time."""
         for suffix in self.suffixes:
             content, lengths, begins = self._file(suffix)
-            for length, begin in zip(lengths.tolist(), begins.tolist(), strict=True):
-                yield suffix, np.frombuffer(content, self.dtype, length, begin)
+            pairs = list(zip(lengths.tolist(), begins.tolist(), strict=True))
+            for first in range(0, len(pairs), 1000):
+                some = pairs[first : first + 1000]
+                ids = [np.frombuffer(content, self.dtype, length, begin) for length, begin in some]
+                yield suffix, np.concatenate(ids)
 
     def _file(self, suffix: str) -> tuple[bytes, np.ndarray, np.ndarray]:
         """Return a file's content, its samples' tokens, and where the ids of each begin."""

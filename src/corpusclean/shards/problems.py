@@ -8,6 +8,8 @@ from corpusclean import files
 
 __all__ = ["Problem", "Problems"]
 
+_BLOCK = 1 << 24
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -62,3 +64,18 @@ class Problems:
             if self.unlike(path, "checksum (sha256)", sha256, found):
                 return None
         return content
+
+    def matches(self, path: str, size: int, sha256: str) -> bool:
+        """Tell whether a file, read in blocks, is as described; note a problem if it is not."""
+        digest, found = hashlib.sha256(), 0
+        try:
+            with files.open_read(self.full(path)) as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+                    found += len(block)
+        except OSError as error:
+            self.unreadable(path, error)
+            return False
+        if self.unlike(path, "size in bytes", size, found):
+            return False
+        return not self.unlike(path, "checksum (sha256)", sha256, digest.hexdigest())

@@ -5,7 +5,7 @@ back, and say what is wrong with a file that was not written as its format wants
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import IO
@@ -58,6 +58,10 @@ class ShardReader(ABC):
     def documents(self) -> int:
         """How many documents the shard's index tells of."""
         return len(self.lengths)
+
+    def sequences_by_file(self) -> Mapping[str, int]:
+        """Return how many sequences each file holds, of a format that divides a shard."""
+        return {}
 
     @abstractmethod
     def _read_lengths(self) -> np.ndarray:

@@ -9,22 +9,27 @@ temporary files that a killed run left behind.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from corpusclean import files
+from corpusclean.errors import ShardError
+from corpusclean.shards.formats import FORMATS
 from corpusclean.shards.manifest import (
     CHECKSUM,
     MANIFEST,
     checksum_line,
-    manifest_problems,
+    files_of,
+    index_texts,
     manifest_text,
     share,
 )
+from corpusclean.shards.manifest_shape import manifest_problems
 from corpusclean.shards.problems import Problem, Problems
-from corpusclean.shards.verify_shard import LastPiece, ShardCheck, Tallies, Tokenizer
+from corpusclean.shards.verify_provenance import LastPiece, Tallies
+from corpusclean.shards.verify_shard import Encoding, ShardCheck
 
 __all__ = ["VerifyReport", "verify_output"]
 
@@ -48,6 +53,7 @@ def verify_output(directory: str | Path) -> VerifyReport:
         return VerifyReport(False, 0, problems.found)
     tallies = Tallies()
     _shards(problems, manifest, tallies)
+    _indexes(problems, manifest)
     _sums(problems, manifest)
     if tallies.complete:
         _sources(problems, manifest, tallies)
@@ -91,7 +97,8 @@ def _manifest(problems: Problems) -> dict[str, Any] | None:
 def _shards(problems: Problems, manifest: Mapping[str, Any], tallies: Tallies) -> None:
     """Check every shard; a document may go on from one into the next."""
     section = manifest["tokenizer"]
-    tokenizer = Tokenizer(
+    encoding = Encoding(
+        format=FORMATS[manifest["format"]],
         dtype=np.dtype(manifest["dtype"]).newbyteorder("<"),
         vocabulary=section["vocabulary"],
         eod=section["eod_id"] if section["append_eod"] else None,
@@ -99,7 +106,7 @@ def _shards(problems: Problems, manifest: Mapping[str, Any], tallies: Tallies) -
     last: LastPiece | None = None
     previous: ShardCheck | None = None
     for number, shard in enumerate(manifest["shards"]):
-        check = ShardCheck(problems, number, shard, tokenizer, tallies)
+        check = ShardCheck(problems, number, shard, encoding, tallies)
         if previous is not None and previous.shard["split"] != shard["split"]:
             last = None
         continues = check.check(last)
@@ -111,8 +118,24 @@ def _shards(problems: Problems, manifest: Mapping[str, Any], tallies: Tallies) -
 
 
 def _open_end(problems: Problems, check: ShardCheck) -> None:
-    expected = f"{check.tokenizer.eod}, the end of document"
-    problems.add(check.bin, "last token of the shard", expected, "another")
+    expected = f"{check.encoding.eod}, the end of document"
+    problems.add(check.last_file, "last token of the shard", expected, "another")
+
+
+def _indexes(problems: Problems, manifest: Mapping[str, Any]) -> None:
+    """Check the files that describe all shards of a folder."""
+    shards = [(shard["path"], shard["split"], files_of(shard)) for shard in manifest["shards"]]
+    try:
+        texts = index_texts(manifest["format"], manifest["dtype"], shards)
+    except ShardError as error:
+        problems.add(MANIFEST, str(error), "-", "-")
+        return
+    listed = {index["path"]: index for index in manifest["indexes"]}
+    problems.unlike(MANIFEST, "indexes", sorted(texts), sorted(listed))
+    for path, index in listed.items():
+        content = problems.read(path, index["bytes"], index["sha256"])
+        if content is not None and path in texts and content != texts[path].encode():
+            problems.add(path, "content", "the shards of the manifest", "others")
 
 
 def _sums(problems: Problems, manifest: Mapping[str, Any]) -> None:
@@ -180,9 +203,11 @@ def _emitted(
 def _strays(problems: Problems, manifest: Mapping[str, Any]) -> None:
     """Report files among the shards and their provenance that the manifest does not name."""
     named = {s["provenance"]["path"] for s in manifest["shards"]}
+    named |= {index["path"] for index in manifest["indexes"]}
     for shard in manifest["shards"]:
-        named |= {shard["path"] + ".bin", shard["path"] + ".idx"}
-    for folder in ("shards", "provenance"):
+        named |= {shard["path"] + file.suffix for file in files_of(shard)}
+    folders = {PurePosixPath(path).parent.as_posix() for path in named}
+    for folder in sorted(folders | {"shards", "provenance"}):
         for full in files.list_files(files.join(problems.directory, folder)):
             name = full.rpartition("/")[2]
             path = f"{folder}/{name}"
