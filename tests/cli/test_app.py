@@ -202,6 +202,29 @@ def test_a_wrong_recipe_is_refused_before_any_work(corpus, tmp_path, command, ch
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize("order", ["own", "megatron"])
+def test_trace(corpus, finished, order):
+    words = ("trace", corpus / "out", "--step", 2, "--global-batch", 1, "--order", order)
+    found = json.loads(invoke(*words, "--json").stdout)
+    names = ("step", "sample", "source", "uid", "id", "copy", "shard", "sequence", "start", "stop")
+    assert found
+    assert all(set(names) <= set(entry) and entry["step"] == 2 for entry in found)
+    assert {entry["sample"] for entry in found} == {1}
+    assert found[0]["uid"] in invoke(*words, "--details").stdout
+
+
+def test_trace_without_a_batch_size_says_what_to_give(corpus, finished):
+    assert "global" in invoke("trace", corpus / "out", "--step", 1, code=2).stderr
+
+
+def test_skip(corpus, finished, tmp_path):
+    words = ("skip", corpus / "out", "--steps", "1-2", "--global-batch", 1, "--write", tmp_path)
+    found = json.loads(invoke(*words, "--json").stdout)
+    assert found["samples"] == 2
+    assert set(found["files"]) == {path.name for path in tmp_path.iterdir()}
+    assert (tmp_path / "blocklist.txt").read_text().split() == found["blocklist"]
+
+
 def test_plan():
     found = json.loads(invoke("plan", "--parameters", "1B", "--json").stdout)
     assert set(found) >= {"parameters", "tokens", "flops", "laws", "sources", "training"}

@@ -192,6 +192,101 @@ def query(
     _deliver(as_json, lambda: query_run(directory, sql), show)
 
 
+GlobalBatch = Annotated[
+    int | None, typer.Option(min=1, help="Sequences a step; default: what the manifest says.")
+]
+Rampup = Annotated[
+    tuple[int, int, int] | None,
+    typer.Option(help="Megatron's batch ramp: first batch, increment, samples."),
+]
+Order = Annotated[str, typer.Option(help="own, the shards as one stream, or megatron.")]
+Indices = Annotated[
+    Path | None, typer.Option(help="Megatron's folder of cached index files, believed as it is.")
+]
+Jumps = Annotated[
+    list[str] | None, typer.Option("--jump", help="A restart that left out samples: STEP:SAMPLES.")
+]
+
+
+def _training(
+    global_batch: int | None,
+    rampup: tuple[int, int, int] | None,
+    order: str,
+    indices: Path | None,
+    jumps: list[str] | None,
+) -> dict[str, Any]:
+    from corpusclean.cli.trace import jumps_of, schedule_of
+
+    return {
+        "global_batch": schedule_of(global_batch, rampup),
+        "order": order,
+        "indices": indices,
+        "jumps": jumps_of(jumps or []),
+    }
+
+
+@app.command()
+def trace(
+    directory: OutputFolder,
+    step: Annotated[str | None, typer.Option(help="A step, from 1, or a range: 10-12.")] = None,
+    sample: Annotated[str | None, typer.Option(help="A sample, from 0, or a range.")] = None,
+    document: Annotated[str | None, typer.Option(help="A uid: which steps read it?")] = None,
+    skipped: Annotated[str | None, typer.Option(help="Steps that were left out.")] = None,
+    details: Annotated[bool, typer.Option(help="Also url, excerpt and signals.")] = False,
+    global_batch: GlobalBatch = None,
+    rampup: Rampup = None,
+    order: Order = "own",
+    indices: Indices = None,
+    jumps: Jumps = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which documents a training step read, or which steps read a document."""
+    from corpusclean.cli.trace import show, trace_run
+
+    _deliver(
+        as_json,
+        lambda: trace_run(
+            directory,
+            step=step,
+            sample=sample,
+            document=document,
+            skipped=skipped,
+            details=details,
+            **_training(global_batch, rampup, order, indices, jumps),
+        ),
+        show,
+    )
+
+
+@app.command()
+def skip(
+    directory: OutputFolder,
+    steps: Annotated[str, typer.Option(help="The steps to leave out, such as 12000-12100.")],
+    write: Annotated[Path | None, typer.Option(help="Write the launchers' files here.")] = None,
+    save_interval: Annotated[int | None, typer.Option(help="Steps between checkpoints.")] = None,
+    global_batch: GlobalBatch = None,
+    rampup: Rampup = None,
+    order: Order = "own",
+    indices: Indices = None,
+    jumps: Jumps = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain what steps held, and write what launchers need to go on without them."""
+    from corpusclean.cli.skip import show, skip_steps
+
+    _deliver(
+        as_json,
+        lambda: skip_steps(
+            directory,
+            steps,
+            write=write,
+            save_interval=save_interval,
+            **_training(global_batch, rampup, order, indices, jumps),
+        ),
+        show,
+    )
+
+
 def _stop(*_: object) -> None:
     raise KeyboardInterrupt
 
