@@ -1,6 +1,7 @@
 """The command check: what is wrong, what is doubtful, and what would be done."""
 
 import pytest
+from small_corpus import write_tokenizer
 
 from corpusclean.cli.check import check, show
 
@@ -18,7 +19,7 @@ output: {directory: out}
 def checked(tmp_path):
     """Return a function that writes a recipe beside its files and checks it."""
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n')
-    (tmp_path / "t.json").write_text("{}")
+    write_tokenizer(tmp_path / "t.json")
 
     def run(text: str) -> dict:
         path = tmp_path / "recipe.yaml"
