@@ -5,12 +5,12 @@ import random
 from pathlib import Path
 
 import pytest
-from corpusclean.recipe import load_recipe
-from corpusclean.shards.verify import verify_output
 from outputs import same_bytes
 from small_corpus import english, lines, recipe_text, write_corpus, write_tokenizer
 
 from corpusclean.errors import EngineError, InputError
+from corpusclean.recipe import load_recipe
+from corpusclean.shards.verify import verify_output
 from corpusclean.stages.job import Job
 
 
@@ -104,6 +104,16 @@ def test_a_budget_changes_without_tokenizing_again(corpus, first):
     assert [name for name, all_reused in reused(changed).items() if not all_reused] == ["mix"]
     assert changed["manifest"]["tokens"]["budget"] == 9000
     assert verify_output(corpus / "out").ok
+
+
+@pytest.mark.parametrize("format", ["mds", "nanotron", "olmo", "parquet", "arrow"])
+def test_other_formats_take_the_same_token_parts(corpus, first, format):
+    output = {"directory": "out", "shard_tokens": 6000, "format": format}
+    changed = run(corpus, output=output)
+    assert [name for name, all_reused in reused(changed).items() if not all_reused] == ["mix"]
+    assert changed["manifest"]["format"] == format
+    assert verify_output(corpus / "out").problems == []
+    assert not list((corpus / "out" / "shards").glob("*.bin"))
 
 
 def test_records_read_twice_are_counted_and_kept_once(tmp_path):

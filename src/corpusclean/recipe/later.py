@@ -32,7 +32,7 @@ _VALUES: tuple[tuple[Keys, frozenset[str]], ...] = (
     (("deduplicate", "near", "keep"), frozenset({"newest", "best"})),
     (
         ("output", "format"),
-        frozenset({"mds", "nanotron", "olmo", "webdataset", "litdata", "parquet"}),
+        frozenset({"webdataset", "litdata"}),
     ),
 )
 

@@ -226,7 +226,7 @@ class Output(Section):
     """Where shards go, and their shape."""
 
     directory: Text
-    format: Literal["megatron"] = "megatron"
+    format: Literal["megatron", "mds", "nanotron", "olmo", "parquet", "arrow"] = "megatron"
     sequence_length: Quantity = 2048
     shard_tokens: Quantity = 100_000_000
     append_eod: Switch = True

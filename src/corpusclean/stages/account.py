@@ -6,9 +6,16 @@ from typing import Any
 from corpusclean.engine.results import StageResult
 from corpusclean.ledger import Ledger
 from corpusclean.recipe import Recipe
-from corpusclean.shards.manifest import ShardEntry, SourceTotals, build_manifest
-from corpusclean.shards.megatron import ShardInfo
+from corpusclean.shards.formats import format_named
+from corpusclean.shards.info import ShardInfo
+from corpusclean.shards.manifest import (
+    ShardEntry,
+    SourceTotals,
+    build_manifest,
+    publish_indexes,
+)
 from corpusclean.shards.provenance import ProvenanceInfo
+from corpusclean.tokens.tokenizers import Tokenizer
 
 __all__ = ["ledger_of", "manifest_of", "stages_of"]
 
@@ -61,9 +68,15 @@ def stages_of(results: Mapping[str, StageResult]) -> dict[str, dict[str, Any]]:
 
 
 def manifest_of(
-    recipe: Recipe, results: Mapping[str, StageResult], tokenizer: Any, ledger_sha256: str
+    recipe: Recipe,
+    results: Mapping[str, StageResult],
+    tokenizer: Tokenizer,
+    ledger_sha256: str,
+    output: str,
 ) -> dict[str, Any]:
-    """Return the manifest of a finished run."""
+    """Return the manifest of a finished run; publish what its format needs besides the shards."""
+    chosen = recipe.output.format
+    dtype = format_named(chosen).dtype_for(tokenizer.vocabulary).name
     sources = {}
     for name, source in recipe.sources.items():
         tokenized, mixed = (_counts(results, stage, name) for stage in ("tokenize", "mix"))
@@ -88,10 +101,12 @@ def manifest_of(
             "eod_id": tokenizer.eod_id,
             "append_eod": recipe.output.append_eod,
         },
-        dtype=str(tokenizer.dtype),
+        dtype=dtype,
         sequence_length=recipe.output.sequence_length,
         budget=recipe.budget.total,
         sources=sources,
         shards=shards,
         ledger_sha256=ledger_sha256,
+        format=chosen,
+        indexes=publish_indexes(output, chosen, dtype, shards),
     )

@@ -110,7 +110,7 @@ class Job:
         from corpusclean.stages.mix import mix
 
         tokenized = self.results["tokenize"]
-        return mix(self.recipe, self.work, self.output, self.options, tokenized)
+        return mix(self.recipe, self.work, self.output, self.options, tokenized, self._tokenizer())
 
     def _tokenizer(self) -> Any:
         from corpusclean.stages.tokenizing import tokenizer_of
@@ -125,7 +125,9 @@ class Job:
         run = {"stages": stages_of(self.results)}
         if finished:
             sha256 = _publish(self.output, "ledger.json", ledger.to_json())
-            manifest = manifest_of(self.recipe, self.results, self._tokenizer(), sha256)
+            manifest = manifest_of(
+                self.recipe, self.results, self._tokenizer(), sha256, self.output
+            )
             _publish(self.output, "run.json", run)
             publish_manifest(self.output, manifest)
         return {

@@ -16,7 +16,10 @@ from corpusclean.mixture import VERSION as MIXTURE_VERSION
 from corpusclean.mixture.ratios import MixturePlan, plan_mixture
 from corpusclean.recipe import Recipe
 from corpusclean.shards import VERSION as SHARDS_VERSION
+from corpusclean.shards.formats import format_named
+from corpusclean.shards.info import ShardInfo
 from corpusclean.stages.mixing import MixSettings, plan_mix, write_shard
+from corpusclean.tokens.tokenizers import Tokenizer
 
 __all__ = ["mix", "mixture_of"]
 
@@ -33,13 +36,26 @@ def mixture_of(recipe: Recipe, tokenized: StageResult) -> MixturePlan:
 
 
 def mix(
-    recipe: Recipe, work: str, output: str, options: list[str], tokenized: StageResult
+    recipe: Recipe,
+    work: str,
+    output: str,
+    options: list[str],
+    tokenized: StageResult,
+    tokenizer: Tokenizer,
 ) -> StageResult:
     """Run the stage; the result's outputs say for each shard what was written."""
     planned = mixture_of(recipe, tokenized)
     targets = {name: source.tokens for name, source in planned.sources.items()}
     supply = {name: source.available for name, source in planned.sources.items()}
-    settings = MixSettings(recipe.name, targets, supply, recipe.output.shard_tokens)
+    settings = MixSettings(
+        name=recipe.name,
+        targets=targets,
+        supply=supply,
+        shard_tokens=recipe.output.shard_tokens,
+        format=recipe.output.format,
+        dtype=format_named(recipe.output.format).dtype_for(tokenizer.vocabulary).name,
+        tokenizer=tokenizer.name,
+    )
     shape = fingerprint(VERSION, MIXTURE_VERSION, SHARDS_VERSION, np.__version__, repr(settings))
     # Shards stand beside the work folder, so the steps' files are relative to the output folder.
     plan = Step("work/mix/plan", plan_mix, settings, output, shape)
@@ -51,17 +67,15 @@ def mix(
         )
         plans = stage.do("Plan shards", plan, start)
         stage.do("Write shards", shards, plans)
-    _remove_others(output, stage.result)
+    _remove_others(output, stage.result, format_named(recipe.output.format).index)
     return stage.result
 
 
-def _remove_others(output: str, result: StageResult) -> None:
+def _remove_others(output: str, result: StageResult, index: str | None) -> None:
     """Remove shards of earlier runs that are not part of this one."""
-    kept = {
-        name
-        for _, (prefix, _, provenance, _) in result.outputs
-        for name in (f"{prefix}.bin", f"{prefix}.idx", provenance)
-    }
+    kept = {f"shards/{index}"}
+    for _, (prefix, info, provenance, _) in result.outputs:
+        kept |= {f"{prefix}{file.suffix}" for file in ShardInfo(*info).files} | {provenance}
     for folder in ("shards", "provenance"):
         for path in files.list_files(files.join(output, folder)):
             if f"{folder}/{path.rpartition('/')[2]}" not in kept:

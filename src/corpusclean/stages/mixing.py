@@ -24,10 +24,11 @@ from corpusclean.mixture.copies import (
     exact_threshold,
     whole_copies,
 )
+from corpusclean.shards.formats import FORMATS
 from corpusclean.shards.gather import gather
 from corpusclean.shards.layout import plan_shards
 from corpusclean.shards.manifest import MANIFEST, shard_name
-from corpusclean.shards.megatron import MegatronWriter
+from corpusclean.shards.nanotron import NanotronWriter
 from corpusclean.shards.provenance import write_provenance
 from corpusclean.shards.stream import (
     PartIndex,
@@ -39,6 +40,7 @@ from corpusclean.shards.stream import (
     select_bucket,
     select_range,
 )
+from corpusclean.shards.writer import ShardWriter
 from corpusclean.tokens.parts import TokenPart
 
 __all__ = ["MixSettings", "plan_mix", "write_shard"]
@@ -57,6 +59,10 @@ class MixSettings:
     supply: dict[str, int]
     """The tokens that each source has."""
     shard_tokens: int
+    format: str
+    dtype: str
+    """The type of ids that the format has for the tokenizer's vocabulary."""
+    tokenizer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,9 @@ def write_shard(task: Task, settings: MixSettings, place: Workplace) -> Output:
     shard = ShardRange(Place(*first), Place(*stop) if stop else None, tokens)
     # A folder with a manifest is a finished one: it goes before the first shard changes.
     files.remove(place.path(MANIFEST))
+    known = FORMATS[settings.format]
+    if known.index is not None:
+        files.remove(place.path(f"shards/{known.index}"))
     sources = list(plan["parts"])
     paths = [path for name in sources for path in plan["parts"][name]]
     source_of = np.repeat(np.arange(len(sources)), [len(plan["parts"][n]) for n in sources])
@@ -201,9 +210,8 @@ def write_shard(task: Task, settings: MixSettings, place: Workplace) -> Output:
     pieces, part_of = merge_pieces(found)
     begin = _in_stream_order(found, starts, part_of) + pieces.start
     name = shard_name(settings.name, number, count)
-    dtype = TokenPart.open(place.path(paths[0])).ids.dtype
     prefix = f"shards/{name}"
-    with MegatronWriter(place.path(prefix), dtype) as writer:
+    with _writer(place.path(prefix), settings) as writer:
         for ids, lengths in gather(_TokensOf(paths, place), part_of, begin, pieces.tokens):
             writer.add_documents(ids, lengths)
             place.progress(len(lengths), ids.nbytes)
@@ -219,14 +227,17 @@ def write_shard(task: Task, settings: MixSettings, place: Workplace) -> Output:
         tokens=pieces.tokens,
     )
     info = writer.info
-    written = {
-        f"{prefix}.bin": info.bytes,
-        f"{prefix}.idx": info.idx_bytes,
-        provenance_path: provenance.bytes,
-    }
+    written = {f"{prefix}{file.suffix}": file.bytes for file in info.files}
+    written[provenance_path] = provenance.bytes
     output = Output(written=written, documents=info.documents, bytes=info.bytes)
     output.send(OUTPUT, task.key, (prefix, astuple(info), provenance_path, astuple(provenance)))
     return output
+
+
+def _writer(prefix: str, settings: MixSettings) -> ShardWriter:
+    if settings.format == "nanotron":
+        return NanotronWriter(prefix, settings.dtype, tokenizer=settings.tokenizer)
+    return FORMATS[settings.format].writer(prefix, settings.dtype)
 
 
 def _in_stream_order(
