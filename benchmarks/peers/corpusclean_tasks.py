@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from serving import Job, Task, serve, texts_of
 
 from corpusclean.contamination.index import build_index
@@ -16,6 +17,7 @@ from corpusclean.text.normalise import tokens
 
 _PACKAGES = ("corpusclean", "numba", "numpy", "pyarrow", "duckdb")
 _BATCH_BYTES = 16_000_000
+_MIN_PROBABILITY = 0.65
 
 
 def batches_of(texts: list[str]) -> list[pa.Array]:
@@ -56,9 +58,12 @@ def tasks(texts: list[str], job: Job) -> dict[str, Task]:
         return lambda: f"{sum(map(work, batches))} {unit}"
 
     def language() -> str:
-        found = [model.measure(*pair) for pair in zip(batches, letters, strict=True)]
-        names = [name for each in found for name in each.column("language").to_pylist()]
-        return f"{names.count(job.language)} of the language"
+        kept = 0
+        for batch, count in zip(batches, letters, strict=True):
+            names, probabilities = model.measure(batch, count).columns
+            sure = pc.greater(probabilities, _MIN_PROBABILITY)
+            kept += pc.sum(pc.and_(pc.equal(names, job.language), sure)).as_py() or 0
+        return f"{kept} kept"
 
     return {
         "language": language,

@@ -183,7 +183,7 @@ LATER = [
     ("shortfall: waterfill", "unimax: true", "mixture.unimax"),
     ("{file: tokenizer.json}", "{sentencepiece: m.model}", "tokenizer.sentencepiece"),
     ("{file: tokenizer.json}", "{train: {vocabulary: 16000}}", "tokenizer.train"),
-    ("directory: out", "directory: out, format: mds", "output.format"),
+    ("directory: out", "directory: out, format: webdataset", "output.format"),
     ("min_characters: 200", "min_sentences: 3", "after_cuts.min_sentences"),
 ]
 
