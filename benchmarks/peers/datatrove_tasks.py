@@ -13,6 +13,9 @@ from fasttext.FastText import _FastText
 from serving import Job, Task, serve, texts_of
 
 _NEVER = float("inf")
+_WORDS_OF = {"en": "eng", "zh": "cmn"}
+"""Its word tokenizers have other names for languages; by the short ones it means a general one."""
+
 _PACKAGES = ("datatrove", "spacy", "jieba", "fasttext-numpy2-wheel", "numpy", "xxhash")
 
 Filter = Callable[[Document], object]
@@ -23,6 +26,10 @@ class Whitespace:
 
     def word_tokenize(self, text: str) -> list[str]:
         return text.split()
+
+
+def words_of(job: Job) -> str:
+    return _WORDS_OF.get(job.language, job.language)
 
 
 def kept_by(filters: list[Filter], documents: list[Document]) -> list[Document]:
@@ -76,10 +83,10 @@ class Words:
     def __init__(self, job: Job, whitespace: bool) -> None:
         self.split = (lambda text, language: text.split()) if whitespace else split_into_words
         self.minhash = MinhashDedupSignature(
-            "unused", MinhashConfig(n_grams=5), language=job.language
+            "unused", MinhashConfig(n_grams=5), language=words_of(job)
         )
         config = NGramsDecontConfig(n_grams=job.ngram)
-        self.decontamination = NGramsDecontFilter("unused", config, language=job.language)
+        self.decontamination = NGramsDecontFilter("unused", config, language=words_of(job))
         if whitespace:
             self.minhash.word_tokenizer = Whitespace()
             self.decontamination.tokenizer = Whitespace()
@@ -119,16 +126,16 @@ def tasks(texts: list[str], job: Job) -> dict[str, Task]:
 
     def chain() -> str:
         words = kinds[""]
-        filters = [language.filter, *gopher_as_shipped(job.language)]
+        filters = [language.filter, *gopher_as_shipped(words_of(job))]
         left = words.filter(filters, documents)
         words.sign(left)
         left = kept_by([words.decontamination.filter], left)
         return f"{len(left)} kept"
 
     made: dict[str, Task] = {"language": filtering(kinds[""], [language.filter])}
-    made["gopher, stops at the first rule"] = filtering(kinds[""], gopher_as_shipped(job.language))
+    made["gopher, stops at the first rule"] = filtering(kinds[""], gopher_as_shipped(words_of(job)))
     for name, words in kinds.items():
-        signals = gopher_every_signal(job.language)
+        signals = gopher_every_signal(words_of(job))
         looked_up = [words.decontamination.filter]
         made[f"gopher{name}"] = filtering(words, signals)
         made[f"minhash{name}"] = lambda words=words: f"{words.sign(documents)} signed"
