@@ -15,7 +15,7 @@ test: .venv/installed-dev
 	$(BIN)/python -m pytest -n 2
 
 bench: .venv/installed-dev
-	for file in benchmarks/bench_*.py; do $(BIN)/python $$file || exit 1; done
+	$(BIN)/python benchmarks/bench_pipeline.py
 
 clean:
 	rm -rf .venv out

@@ -61,6 +61,7 @@ def test_json_has_the_shape_of_the_design():
                     "gopher_quality.too_few_words": 2,
                 },
                 "cuts": {"contamination.quiz": 2},
+                "undefined": {},
             }
         }
     }

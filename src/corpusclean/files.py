@@ -20,6 +20,7 @@ import xxhash
 from corpusclean.errors import InputError
 
 __all__ = [
+    "REMAKE",
     "PublishedFile",
     "checksum",
     "exists",
@@ -33,11 +34,15 @@ __all__ = [
     "publishing",
     "read_bytes",
     "remove",
+    "remove_unfinished",
     "sha256",
     "size_and_mtime",
 ]
 
 _BLOCK = 1 << 20
+
+REMAKE = "Remove this file and run the same command again: what is missing is made again."
+"""What to do about a damaged part, for messages."""
 
 
 def is_url(path: str) -> bool:
@@ -216,6 +221,13 @@ def remove(path: str | Path) -> None:
     Path(path).unlink(missing_ok=True)
 
 
+def remove_unfinished(folder: str | Path) -> None:
+    """Remove what killed writers left below a local folder: temporary files of `publishing`."""
+    if not is_url(str(folder)):
+        for path in Path(folder).rglob(".*.tmp"):
+            path.unlink(missing_ok=True)
+
+
 def list_files(folder: str | Path) -> list[str]:
     """Return the paths of the files right below a folder, sorted; none where there is no folder."""
     if is_url(str(folder)):
@@ -242,19 +254,38 @@ def expand(patterns: str | Sequence[str], base: str | Path) -> list[str]:
         if not matches:
             raise InputError(_nothing_found(pattern, base))
         found.update(matches)
+    for name in found:
+        if not name.isascii():
+            _check_name(name)
     return sorted(found)
 
 
+def _check_name(name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"the name of the file {name!r} is not UTF-8; rename it") from None
+
+
+def _home(path: str) -> str:
+    """Put the home folder in the place of a leading `~`."""
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
 def _matches(pattern: str, base: str | Path) -> list[str]:
+    pattern = pattern if is_url(pattern) else _home(pattern)
     full = pattern if is_url(pattern) else join(base, pattern)
     if is_url(full):
         fs, inner = fsspec.core.url_to_fs(full)
         names = fs.glob(inner) if glob.has_magic(inner) else [inner] if fs.isfile(inner) else []
         return [fs.unstrip_protocol(str(name)) for name in names]
-    full = os.path.normpath(Path(full).expanduser())
+    full = os.path.normpath(full)
     if Path(full).is_file():
         return [full]
-    relative = not Path(pattern).expanduser().is_absolute()
+    relative = not Path(pattern).is_absolute()
     # A folder of the recipe may itself hold a bracket: only the user's pattern is a pattern.
     magic = os.path.join(glob.escape(str(base)), pattern) if relative else full
     names = glob.glob(os.path.normpath(magic), recursive=True)
@@ -265,7 +296,9 @@ def _nothing_found(pattern: str, base: str | Path) -> str:
     message = f"no file matches {pattern!r} (relative to {base})"
     if is_url(pattern) or is_url(str(base)):
         return message
-    folder = Path(os.path.normpath(Path(base, pattern).expanduser()))
+    folder = Path(os.path.normpath(Path(base, _home(pattern))))
+    if folder.is_dir():
+        message = f"{pattern!r} (relative to {base}) is a folder; name its files, as {pattern}/*"
     while not folder.is_dir():
         folder = folder.parent
     names = sorted(p.name + ("/" if p.is_dir() else "") for p in folder.iterdir())

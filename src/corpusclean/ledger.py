@@ -45,6 +45,8 @@ class SourceLedger:
     """By every reason that holds, so a document may count several times."""
     cuts: Mapping[str, int] = field(default_factory=dict)
     """Cuts, not documents, by reason."""
+    undefined: Mapping[str, int] = field(default_factory=dict)
+    """Documents for which a rule's predicate is NULL, by the reason that it would give."""
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> "SourceLedger":
@@ -63,6 +65,7 @@ class SourceLedger:
             blank=self.blank + other.blank,
             reasons=_sums(self.reasons, other.reasons),
             cuts=_sums(self.cuts, other.cuts),
+            undefined=_sums(self.undefined, other.undefined),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def test_query_refuses_what_is_wrong_or_writes(corpus, finished, sql):
 
 
 def test_query_of_a_folder_that_is_no_run(tmp_path):
-    assert "expected the output folder of a run" in invoke("query", tmp_path, "x", code=1).stderr
+    assert "expected the output folder of a run" in invoke("query", tmp_path, "x", code=2).stderr
 
 
 def test_explain(corpus):
@@ -248,7 +248,7 @@ def test_wrong_use(words):
 
 @pytest.mark.parametrize("engine", ["flink", "dataflow"])
 def test_other_engines_are_refused_clearly(corpus, engine):
-    found = invoke("run", corpus / "recipe.yaml", "--engine", engine, code=1)
+    found = invoke("run", corpus / "recipe.yaml", "--engine", engine, code=2)
     assert "--engine local" in found.stderr
 
 

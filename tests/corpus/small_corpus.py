@@ -12,7 +12,7 @@ ENGLISH = """
 the of and that have with be to river stone garden window morning letter market bridge winter
 candle harbour cloud teacher wagon orchard kettle lantern meadow pocket ribbon saddle thunder
 valley willow anchor basket copper dragon engine feather glacier hammer island jacket
-""".split()
+""".split()  # noqa: SIM905
 CHINESE = "今天天气很好我们去公园散步看见许多花草树木孩子在湖边放风筝老人坐在长椅上读报纸"
 JAPANESE = "朝になると市場の人々が店を開けて魚や野菜を並べ始める港からは船の汽笛が聞こえてくる"
 CODE = "def add(first, second):\n    return first + second\n"

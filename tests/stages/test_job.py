@@ -1,6 +1,7 @@
 """Whole runs on a small corpus: balance, same bytes, reuse."""
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -8,7 +9,13 @@ import pytest
 from outputs import same_bytes
 from small_corpus import english, lines, recipe_text, write_corpus, write_tokenizer
 
-from corpusclean.errors import EngineError, InputError
+from corpusclean.errors import (
+    EngineError,
+    InputError,
+    RecipeError,
+    ShardError,
+    SupplyError,
+)
 from corpusclean.recipe import load_recipe
 from corpusclean.shards.verify import verify_output
 from corpusclean.stages.job import Job
@@ -116,6 +123,34 @@ def test_other_formats_take_the_same_token_parts(corpus, first, format):
     assert not list((corpus / "out" / "shards").glob("*.bin"))
 
 
+@pytest.mark.parametrize(
+    ("pattern", "made_anew"),
+    [
+        ("measure/parts/en-*/text.parquet", "tokenize"),
+        ("measure/parts/en-*/signals.parquet", "select"),
+        ("select/decide/en-*.rows", "select"),
+        ("select/exact/*.lost", "select"),
+        ("tokenize/parts/en-*.tokens", "mix"),
+    ],
+)
+def test_a_damaged_part_is_named_never_used(corpus, first, pattern, made_anew):
+    run(corpus)
+    expected = same_bytes(corpus / "out")
+    work = corpus / "out" / "work"
+    path = next(path for path in sorted(work.glob(pattern)) if path.stat().st_size)
+    content = path.read_bytes()
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + bytes([content[middle] ^ 64]) + content[middle + 1 :])
+    for receipt in (work / made_anew).rglob("*.json"):
+        if receipt.parent != path.parent:
+            receipt.unlink()
+    with pytest.raises(ShardError, match=f"{path.name}: damaged"):
+        run(corpus)
+    path.unlink()
+    run(corpus)
+    assert same_bytes(corpus / "out") == expected
+
+
 def test_records_read_twice_are_counted_and_kept_once(tmp_path):
     write_tokenizer(tmp_path / "tokenizer.json")
     for name in ("en-a.jsonl", "en-b.jsonl"):
@@ -147,6 +182,59 @@ def test_almost_nothing_to_read(tmp_path, content):
     result = run(tmp_path, until="tokenize", sources=sources, decontaminate=None)
     entry = result["ledger"]["sources"]["en"]
     assert entry["read"] == entry["kept"] + sum(entry["dropped"].values())
+
+
+def test_a_touched_file_is_read_again_and_nothing_else(corpus, first):
+    run(corpus)
+    os.utime(corpus / "en.jsonl", ns=(1, 1))
+    again = run(corpus)
+    assert [name for name, all_reused in reused(again).items() if not all_reused] == ["measure"]
+
+
+def test_from_refuses_stages_that_another_recipe_made(corpus, first):
+    run(corpus)
+    path = corpus / "recipe.yaml"
+    path.write_text(recipe_text(filters={"gopher_quality": {"too_few_words": "words < 3"}}))
+    with pytest.raises(EngineError, match="Run again without --from"):
+        Job(load_recipe(path), quiet=True).run(from_stage="tokenize")
+
+
+def test_files_of_others_are_left_alone(corpus, first):
+    run(corpus)
+    foreign = [corpus / "out" / name / "mine.bin" for name in ("shards", "quarantine")]
+    for path in foreign:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"mine")
+    run(corpus, budget={"tokens": 9000})
+    for path in foreign:
+        assert path.read_bytes() == b"mine"
+        path.unlink()
+
+
+def test_the_result_of_another_recipe_is_not_overwritten(corpus, first):
+    run(corpus)
+    with pytest.raises(RecipeError, match="holds the result of the recipe 'small'"):
+        run(corpus, name="other")
+
+
+def test_a_run_that_fails_leaves_the_ledger_so_far_and_no_manifest(tmp_path):
+    write_corpus(tmp_path)
+    write_tokenizer(tmp_path / "tokenizer.json")
+    with pytest.raises(SupplyError):
+        run(tmp_path, mixture={"shortfall": "fail", "max_epochs": 1}, budget={"tokens": "1B"})
+    ledger = json.loads((tmp_path / "out" / "ledger.json").read_text())
+    assert ledger["sources"]["en"]["read"] == 47
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [(["questoin"], "did you mean 'question'"), (["id"], "none of its 6 items has 13 words")],
+)
+def test_benchmark_fields_are_checked_before_any_work(corpus, first, fields, told):
+    benchmark = {"input": "benchmark.jsonl", "fields": fields}
+    with pytest.raises(RecipeError, match=told):
+        run(corpus, decontaminate={"benchmarks": {"quiz": benchmark}})
 
 
 def test_two_runs_in_one_folder_are_refused(corpus, first):

@@ -75,12 +75,17 @@ def _deliver(
     try:
         result = work()
     except (CorpuscleanError, OSError) as error:
+        message = str(error)
+        if isinstance(error, OSError) and error.strerror:
+            message = f"{error.filename or 'a file'}: {error.strerror}"
         if as_json:
-            print(json.dumps({"error": {"kind": type(error).__name__, "message": str(error)}}))
-        print(f"error: {error}", file=sys.stderr)
+            print(json.dumps({"error": {"kind": type(error).__name__, "message": message}}))
+        print(f"error: {message}", file=sys.stderr)
         raise typer.Exit(2 if isinstance(error, RecipeError) else 1) from None
     except KeyboardInterrupt:
         message = "stopped; the same command goes on from what is finished"
+        if as_json:
+            print(json.dumps({"error": {"kind": "Stopped", "message": message}}))
         print(f"\n{message}", file=sys.stderr)
         raise typer.Exit(1) from None
     print(json.dumps(result, ensure_ascii=False, indent=1) if as_json else show(result))

@@ -15,8 +15,9 @@ def check(path: str | Path) -> dict[str, Any]:
     Of each source: `files`, `rule_sets` and `reasons` in the order of decisions. Warnings are of
     what is allowed but seldom meant. A recipe that cannot be read has problems and no sources.
     """
-    from corpusclean.recipe import check_recipe, load_recipe
+    from corpusclean.recipe import load_recipe
     from corpusclean.recipe.problems import RecipeProblems
+    from corpusclean.stages.job import run_problems
 
     result: dict[str, Any] = {"ok": False, "problems": [], "warnings": [], "sources": {}}
     try:
@@ -27,24 +28,11 @@ def check(path: str | Path) -> dict[str, Any]:
     except RecipeError as error:
         result["problems"] = [str(error)]
         return result
-    problems = check_recipe(recipe) or _tokenizer_problems(recipe)
-    result["problems"] = [f"{path}: {problem}" for problem in problems]
+    result["problems"] = [f"{path}: {problem}" for problem in run_problems(recipe)]
     result["warnings"] = _warnings(recipe)
     result["sources"] = {name: _source(recipe, name) for name in recipe.sources}
     result["ok"] = not result["problems"]
     return result
-
-
-def _tokenizer_problems(recipe: Any) -> list[str]:
-    """Load the tokenizer: its file may be damaged, or have no token that ends a document."""
-    from corpusclean.errors import CorpuscleanError
-    from corpusclean.tokens.tokenizers import load_tokenizer
-
-    try:
-        load_tokenizer(recipe.resolve(recipe.tokenizer.file), recipe.tokenizer.eod)
-    except CorpuscleanError as error:
-        return [f"tokenizer: {error}"]
-    return []
 
 
 def _source(recipe: Any, name: str) -> dict[str, Any]:

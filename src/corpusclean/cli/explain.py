@@ -28,6 +28,8 @@ _SIGNALS = ("signals", "language", "blocklists")
 def explain_file(recipe_path: Path, file: Path, source: str | None) -> list[dict[str, Any]]:
     """Return an entry for each document of a file, in its order, judged as one of a source."""
     recipe = load_recipe(recipe_path)
+    if not file.is_file():
+        raise RecipeError(f"{file}: there is no such file; expected one with documents")
     name = source or next(iter(recipe.sources))
     if name not in recipe.sources:
         known = ", ".join(recipe.sources)
@@ -73,7 +75,10 @@ def _entries(columns: dict[str, pa.RecordBatch], evaluator: RuleEvaluator) -> It
             "language": values.get("language"),
             "signals": values,
             "rules": evaluator.explain_row(signals, fired, row),
-            "cuts": text.column("cuts")[row].as_py(),
+            "cuts": [
+                {"reason": cut["reason"], "start": cut["start"], "end": cut["stop"]}
+                for cut in text.column("cuts")[row].as_py()
+            ],
             "text_after_cuts": text.column("text")[row].as_py(),
             "kept": not reasons,
             "reasons": reasons,

@@ -1,10 +1,11 @@
 """Questions in SQL about a run: its documents, their verdicts and where their tokens went."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 from corpusclean import files
-from corpusclean.errors import InputError, RecipeError
+from corpusclean.errors import RecipeError
 
 __all__ = ["query_run", "show"]
 
@@ -15,8 +16,8 @@ _PLACE = "split_part(filename, '/', -2) AS part, file_row_number AS row"
 def query_run(directory: Path, sql: str) -> dict[str, Any]:
     """Return `{"columns": [...], "rows": [{...}]}` of a query over a run's views.
 
-    Raises InputError if the run has no finished select stage and no provenance, RecipeError for
-    SQL that is wrong or not a SELECT.
+    Raises RecipeError if the folder has neither verdicts nor provenance, and for SQL that is
+    wrong or not a SELECT.
     """
     import duckdb
 
@@ -27,7 +28,7 @@ def query_run(directory: Path, sql: str) -> dict[str, Any]:
     verdicts = _files(work, stage_outputs(work, "select"))
     provenance = [p for p in files.list_files(directory / "provenance") if p.endswith(".parquet")]
     if not (measured and verdicts) and not provenance:
-        raise InputError(
+        raise RecipeError(
             f"{directory}: found neither verdicts nor provenance; expected the output folder of a "
             "run that got past select"
         )
@@ -36,10 +37,11 @@ def query_run(directory: Path, sql: str) -> dict[str, Any]:
         _only_select(connection, sql)
         _make_views(connection, measured, verdicts, provenance)
         found = connection.execute(sql)
-        names = [column[0] for column in found.description or []]
+        names = _distinct([column[0] for column in found.description or []])
         rows = found.fetchall()
     except duckdb.Error as error:
-        raise RecipeError(f"query: {error}") from None
+        hint = "" if measured else "\nOnly provenance is there: out/work is deleted or incomplete."
+        raise RecipeError(f"query: {error}{hint}") from None
     plain = [{n: _plain(value) for n, value in zip(names, row, strict=True)} for row in rows]
     return {"columns": names, "rows": plain}
 
@@ -115,6 +117,17 @@ def _verdicts(paths: list[str]) -> str:
     )
 
 
+def _distinct(names: list[str]) -> list[str]:
+    """Give a second column of a name another one, as a row holds each name once."""
+    told: list[str] = []
+    for name in names:
+        number, unused = 2, name
+        while unused in told:
+            unused, number = f"{name}_{number}", number + 1
+        told.append(unused)
+    return told
+
+
 def _plain(value: Any) -> Any:
     """Return a value that JSON can hold."""
     if isinstance(value, dict):
@@ -123,6 +136,8 @@ def _plain(value: Any) -> Any:
         return [_plain(inner) for inner in value]
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return str(value)

@@ -79,6 +79,12 @@ def _work(step: Step, task: Task) -> Finished:
         return do_task(step, task, progress)
     except CorpuscleanError:
         raise
+    except OSError as error:
+        raise EngineError(
+            f"{step.name}: task {task.key}: {error.filename or step.work}: "
+            f"{error.strerror or error}. Make room or mend access, and run the same command "
+            "again: what is finished stays."
+        ) from error
     except Exception as error:
         path = files.join(step.work, step.name, f"{task.key}.error.txt")
         files.publish_bytes(path, traceback.format_exc().encode())
@@ -94,6 +100,8 @@ class WorkerPool:
     def __init__(self, workers: int, progress: Progress) -> None:
         self.workers = workers
         self.progress = progress
+        self.frozen = False
+        """Whether tasks may only be reused: one that must be worked is an error."""
         self._context = multiprocessing.get_context("spawn")
         self._executor: ProcessPoolExecutor | None = None
         self._receiver: Any = None

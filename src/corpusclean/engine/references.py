@@ -20,7 +20,7 @@ class Ref(NamedTuple):
     path: str
     """Relative to the work folder."""
     checksum: str
-    """The hex xxh3-128 of the whole file."""
+    """The hex xxh3-128 of what is referred to: the whole file, or the rows."""
     start: int = 0
     stop: int = -1
     """Half-open; -1 means the end of the file."""

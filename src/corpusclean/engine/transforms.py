@@ -17,6 +17,7 @@ from corpusclean.engine.accounts import add_accounts
 from corpusclean.engine.pool import current_pool
 from corpusclean.engine.references import Task
 from corpusclean.engine.steps import Account, Finished, Step, do_task, reuse_task
+from corpusclean.errors import EngineError
 
 __all__ = ["ACCOUNTS", "MESSAGES", "AddAccounts", "DoTasks"]
 
@@ -49,7 +50,13 @@ class _DoTaskFn(beam.DoFn):
     def process(self, element: tuple[str, Iterable[tuple[Any, ...]]]) -> Iterator[Any]:
         task = Task.of(*element)
         finished = reuse_task(self.step, task)
-        if finished is None and current_pool() is not None:
+        pool = current_pool()
+        if finished is None and pool is not None and pool.frozen:
+            raise EngineError(
+                f"{self.step.name}: {task.key} does not stand as this recipe and its input ask "
+                "for. Run again without --from: only what differs is made again."
+            )
+        if finished is None and pool is not None:
             # Held back so that the pool sees all tasks of the bundle and works on several at once.
             self.waiting.append(task)
             return

@@ -48,6 +48,8 @@ def read_split(
     """
     _check_unchanged(split)
     yield from _READERS[split.format](split, columns, batch_bytes, max_record_bytes)
+    # A file that was cut or rewritten meanwhile may have given fewer records than it holds.
+    _check_unchanged(split)
 
 
 def check_columns(split: Split, columns: ColumnSpec) -> None:

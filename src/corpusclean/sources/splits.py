@@ -46,8 +46,11 @@ class Split:
 
     @property
     def key(self) -> str:
-        """A short name of the split, unique in a run and safe for file names."""
-        told = [self.source, self.path, self.start, self.stop, self.size, self.mtime]
+        """A short name of the split, unique in a run and safe for file names.
+
+        It stays when the file is replaced: whether its part is still valid, the receipt tells.
+        """
+        told = [self.source, self.path, self.start, self.stop]
         digest = xxhash.xxh3_64_hexdigest(json.dumps(told).encode())
         return f"{_UNSAFE.sub('_', self.source)}-{digest}"
 

@@ -3,16 +3,21 @@
 from collections.abc import Iterator
 from typing import Any
 
+import fsspec
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
 
 from corpusclean import files
+from corpusclean.contamination.benchmarks import benchmark_items
+from corpusclean.contamination.index import BenchmarkIndex, build_index
 from corpusclean.engine.receipts import fingerprint
-from corpusclean.errors import InputError
+from corpusclean.errors import CorpuscleanError, InputError
 from corpusclean.recipe import Recipe
-from corpusclean.sources.reading import ColumnSpec, read_split
-from corpusclean.sources.splits import plan_splits
+from corpusclean.sources.formats import format_of
 
-__all__ = ["benchmark_index"]
+__all__ = ["benchmark_index", "benchmark_problems"]
 
 
 def benchmark_index(recipe: Recipe, work: str) -> str | None:
@@ -23,8 +28,6 @@ def benchmark_index(recipe: Recipe, work: str) -> str | None:
     """
     if recipe.decontaminate is None:
         return None
-    from corpusclean.contamination.index import BenchmarkIndex, build_index
-
     asked = {
         name: [list(benchmark.fields), _identity(recipe, name)]
         for name, benchmark in recipe.decontaminate.benchmarks.items()
@@ -44,30 +47,58 @@ def _identity(recipe: Recipe, name: str) -> list[str]:
     return [files.checksum(path) for path in files.expand(patterns, recipe.folder)]
 
 
-def _items(recipe: Recipe, name: str) -> list[tuple[str, str]]:
-    from corpusclean.contamination.benchmarks import benchmark_items
+def benchmark_problems(recipe: Recipe) -> list[str]:
+    """Return what is wrong with the benchmarks of a recipe, by reading their files."""
+    if recipe.decontaminate is None:
+        return []
+    try:
+        for name in recipe.decontaminate.benchmarks:
+            build_index({name: _items(recipe, name)}, recipe.decontaminate.ngram)
+    except CorpuscleanError as error:
+        return [str(error)]
+    return []
 
+
+def _items(recipe: Recipe, name: str) -> list[tuple[str, str]]:
     assert recipe.decontaminate is not None
     benchmark = recipe.decontaminate.benchmarks[name]
-    records = _records(name, benchmark.inputs, list(benchmark.fields), recipe.folder)
+    paths = files.expand(benchmark.inputs, recipe.folder)
+    records = (record for path in paths for record in _records(name, path))
     return benchmark_items(name, records, benchmark.fields)
 
 
-def _records(
-    name: str, patterns: list[str], fields: list[str], base: str
-) -> Iterator[dict[str, Any]]:
-    """Yield the records of a benchmark's files; an unreadable one is an error, not skipped."""
-    first, *others = fields
-    spec = ColumnSpec(text=first, id="id", url=None, metadata=tuple(others))
-    for split in plan_splits(name, patterns, base):
-        for decoded in read_split(split, spec):
-            if decoded.quarantined:
-                bad = decoded.quarantined[0]
-                raise InputError(
-                    f"benchmark {name}: {split.path}, record {bad.position}: {bad.cause}. "
-                    f"Expected a record with a text in the field {first!r}: mend the file, since "
-                    "an item that is not read is not looked for"
-                )
-            for row in decoded.batch.to_pylist():
-                other = msgspec.json.decode(row["metadata"]) if row["metadata"] else {}
-                yield {"id": row["id"] or None, first: row["text"], **other}
+def _records(name: str, path: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a benchmark's file; an unreadable one is an error, never passed over."""
+    known, compression = format_of(path)
+    try:
+        if known == "parquet":
+            with files.open_read(path) as file:
+                yield from pq.ParquetFile(file).read().to_pylist()
+            return
+        if known == "text":
+            raise InputError(
+                f"benchmark {name}: {path} is plain text, which has no fields; expected JSONL or "
+                "Parquet with a record for each item"
+            )
+        with fsspec.open(path, "rb", compression=_OPENERS[compression]).open() as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _record(line, f"benchmark {name}: {path}, line {number}")
+    except (OSError, EOFError, pa.ArrowException, zstandard.ZstdError) as error:
+        raise InputError(f"benchmark {name}: {path} cannot be read: {error}") from error
+
+
+_OPENERS = {None: None, "gzip": "gzip", "zstd": "zstd"}
+
+
+def _record(line: bytes, where: str) -> dict[str, Any]:
+    try:
+        record = msgspec.json.decode(line.removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{where}: {error}. Expected a JSON object: mend the file, since an item that is not "
+            "read is not looked for"
+        ) from error
+    if not isinstance(record, dict):
+        raise InputError(f"{where}: found {type(record).__name__}, expected a JSON object")
+    return record

@@ -47,6 +47,8 @@ class DecideSettings:
     rule_sets: dict[str, tuple[RuleSet, ...]]
     """For each source, its rule sets in the order of decisions."""
     source_order: tuple[str, ...]
+    """The sources as the recipe lists them. This and the rules of its source reach the
+    fingerprint of a part through its task, so that another source's rules do not concern it."""
     exact: bool
     """Group by the hash of the normalised text; else by uid, for records read twice."""
     partitions: int
@@ -91,15 +93,17 @@ def decide_part(task: Task, settings: DecideSettings, place: Workplace) -> Outpu
     undefined = fired.undefined.sum(axis=0)
     if rows:
         counted = zip(fired.reasons, map(int, undefined), strict=True)
-        output.counts = {"undefined": {source: {name: n for name, n in counted if n}}}
+        output.counts = {"sources": {source: {"undefined": {name: n for name, n in counted if n}}}}
     path = f"{place.folder}/{task.key}.parquet"
     with files.publishing(place.path(path)) as file:
-        pq.write_table(_decided(identity, signals, fired.fired, fired.reasons), file)
+        pq.write_table(
+            _decided(identity, signals, fired.fired, fired.reasons), file, write_page_checksum=True
+        )
     decided = output.published(path, file)
     for step in ("bands", "grams", "verdicts"):
         output.send(step, task.key, decided)
-        for item in task.inputs:
-            output.send(step, task.key, item)
+        for ref in task.references("measure"):
+            output.send(step, task.key, ref)
     left = np.flatnonzero(~fired.fired.any(axis=1))
     block = np.zeros(len(left), HASH_ROW)
     uid = key_halves(identity.column("uid"))
@@ -111,13 +115,13 @@ def decide_part(task: Task, settings: DecideSettings, place: Workplace) -> Outpu
     targets = partition_targets(settings.partitions, task.key)
     which = partition_of(block["hash"][:, 0], settings.partitions)
     send_rows(output, place, f"{task.key}.rows", "exact", block, targets, which)
-    place.progress(rows, 0)
     return output
 
 
 def _signals(task: Task, folder: str) -> pa.Table:
     """Return every signal of a part, from all families that hold some."""
-    present = {str(item[0]).rpartition("/")[2].removesuffix(".parquet") for item in task.inputs}
+    paths = [ref.path for ref in task.references("measure")]
+    present = {path.rpartition("/")[2].removesuffix(".parquet") for path in paths}
     table = read_columns(folder, "signals")
     for family in ("language", "blocklists"):
         if family in present:

@@ -9,6 +9,7 @@ import fcntl
 import json
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,18 @@ from typing import Any
 from corpusclean import files
 from corpusclean.engine.pool import WorkerPool
 from corpusclean.engine.progress import Progress
-from corpusclean.engine.results import StageResult, load_result
-from corpusclean.errors import EngineError, RecipeError
+from corpusclean.engine.results import StageResult
+from corpusclean.errors import CorpuscleanError, EngineError, RecipeError
 from corpusclean.recipe import Recipe, check_recipe
-from corpusclean.shards.manifest import publish_manifest
+from corpusclean.shards.manifest import MANIFEST, publish_manifest
+from corpusclean.sources.reading import check_columns
 from corpusclean.stages.account import ledger_of, manifest_of, stages_of
-from corpusclean.stages.benchmarks import benchmark_index
+from corpusclean.stages.benchmarks import benchmark_index, benchmark_problems
+from corpusclean.stages.splits import planned_splits
+from corpusclean.stages.tokenizing import tokenizer_of
+from corpusclean.text import compiled_before
 
-__all__ = ["STAGES", "Job"]
+__all__ = ["STAGES", "Job", "run_problems"]
 
 STAGES = ("measure", "select", "tokenize", "mix")
 _OPTIONS = {"local": ["--runner=FnApiRunner"]}
@@ -42,7 +47,7 @@ class Job:
         quiet: bool = False,
     ) -> None:
         if engine not in _OPTIONS:
-            raise EngineError(
+            raise RecipeError(
                 f"--engine {engine}: this version runs on the local engine only; use --engine local"
             )
         self.recipe = recipe
@@ -52,32 +57,62 @@ class Job:
         self.workers = workers or len(os.sched_getaffinity(0))
         self.progress = Progress(quiet=quiet)
         self.results: dict[str, StageResult] = {}
+        self.changed = False
 
     def run(self, from_stage: str | None = None, until_stage: str | None = None) -> dict[str, Any]:
         """Do the stages that are asked for; return `{"ledger", "run", "manifest", "output"}`.
 
-        A finished part is never done again. Raises EngineError if another run works in the same
-        folder, and what the stages raise.
+        A finished part is never done again. Raises RecipeError for what cannot be asked,
+        EngineError if another run works in the same folder, and what the stages raise.
         """
         begin = STAGES.index(from_stage or STAGES[0])
         end = STAGES.index(until_stage or STAGES[-1])
         if begin > end:
-            raise EngineError(f"--from {from_stage} comes after --until {until_stage}")
+            raise RecipeError(f"--from {from_stage} comes after --until {until_stage}")
         # Beam logs its own affairs on the root logger, and every error that is raised here anyway.
         logging.getLogger().setLevel(logging.CRITICAL)
-        problems = check_recipe(self.recipe)
+        problems = run_problems(self.recipe)
         if problems:
             raise RecipeError("\n".join(problems))
-        self._tokenizer()
         files.make_folder(self.work)
-        with _locked(self.work), WorkerPool(self.workers, self.progress):
+        with _locked(self.work), WorkerPool(self.workers, self.progress) as pool:
+            self._own_folder()
+            if not compiled_before():
+                self.progress.say("compiling kernels, once for this version: half a minute or so")
+            files.remove_unfinished(self.output)
             self.index = benchmark_index(self.recipe, self.work)
-            for number, name in enumerate(STAGES[: end + 1]):
-                if number < begin:
-                    self.results[name] = load_result(self.work, name)
-                else:
-                    self.results[name] = self._stage(name)()
+            try:
+                for number, name in enumerate(STAGES[: end + 1]):
+                    pool.frozen = number < begin
+                    self.results[name] = self._result(name)
+            except CorpuscleanError:
+                self._close(finished=False)
+                raise
             return self._close(finished=end == len(STAGES) - 1)
+
+    def _own_folder(self) -> None:
+        """Refuse a folder with the result of another recipe; leave the recipe there."""
+        path = files.join(self.output, MANIFEST)
+        if files.exists(path):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                name = json.loads(files.read_bytes(path))["recipe"]["name"]
+                if name != self.recipe.name:
+                    raise RecipeError(
+                        f"{self.output}: holds the result of the recipe {name!r}, and this one is "
+                        f"{self.recipe.name!r}; choose another folder with --output"
+                    )
+        if self.recipe.path:
+            copy = files.join(self.output, "recipe.yaml")
+            files.publish_bytes(copy, files.read_bytes(self.recipe.path))
+
+    def _result(self, name: str) -> StageResult:
+        """Run a stage, or what is missing of it."""
+        result = self._stage(name)()
+        if result.account.parts != result.account.parts_reused:
+            # The shards are no longer those of the parts: a manifest would say that they are.
+            self.changed = True
+            files.remove(files.join(self.output, MANIFEST))
+        return result
 
     def _stage(self, name: str) -> Callable[[], StageResult]:
         return {
@@ -113,22 +148,33 @@ class Job:
         return mix(self.recipe, self.work, self.output, self.options, tokenized, self._tokenizer())
 
     def _tokenizer(self) -> Any:
-        from corpusclean.stages.tokenizing import tokenizer_of
-
         asked = self.recipe.tokenizer
         return tokenizer_of(self.recipe.resolve(asked.file), asked.eod)
 
     def _close(self, finished: bool) -> dict[str, Any]:
-        """Balance the ledger; publish ledger, account of the run and, last, the manifest."""
+        """Balance the ledger; publish it, the account of the run and, last, the manifest.
+
+        A run that has not got to its end leaves the ledger as far as it is known. One that had
+        nothing to do leaves the account of the run that did.
+        """
         ledger, manifest = ledger_of(self.recipe, self.results), None
+        run = {
+            "engine": "local",
+            "workers": self.workers,
+            "host": socket.gethostname(),
+            "stages": stages_of(self.results),
+        }
+        standing = files.exists(files.join(self.output, MANIFEST))
+        if not finished and not standing:
+            _publish(self.output, "ledger.json", ledger.to_json())
         ledger.balance()
-        run = {"stages": stages_of(self.results)}
         if finished:
             sha256 = _publish(self.output, "ledger.json", ledger.to_json())
             manifest = manifest_of(
                 self.recipe, self.results, self._tokenizer(), sha256, self.output
             )
-            _publish(self.output, "run.json", run)
+            if self.changed or not standing:
+                _publish(self.output, "run.json", run)
             publish_manifest(self.output, manifest)
         return {
             "ledger": ledger.to_json(),
@@ -136,6 +182,21 @@ class Job:
             "manifest": manifest,
             "output": self.output,
         }
+
+
+def run_problems(recipe: Recipe) -> list[str]:
+    """Return what would stop a run: files, columns, tokenizer and benchmarks that do not fit."""
+    problems = check_recipe(recipe)
+    if problems:
+        return problems
+    try:
+        for split, columns in planned_splits(recipe):
+            check_columns(split, columns)
+        asked = recipe.tokenizer
+        tokenizer_of(recipe.resolve(asked.file), asked.eod)
+    except CorpuscleanError as error:
+        problems.append(str(error))
+    return problems + benchmark_problems(recipe)
 
 
 def _publish(folder: str, name: str, content: Any) -> str:

@@ -1,13 +1,14 @@
 """Measured parts: one Parquet file a family, the same rows in the same order and row groups."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from corpusclean import files
+from corpusclean.errors import ShardError
 from corpusclean.files import PublishedFile
 
 __all__ = ["PartWriter", "family_path", "read_columns", "row_groups"]
@@ -49,6 +50,7 @@ class PartWriter:
                     compression_level=_COMPRESSION_LEVEL,
                     use_dictionary=family != "text" and family != "signature",
                     write_statistics=False,
+                    write_page_checksum=True,
                 )
             self._writers[family].write_batch(batch, row_group_size=max(1, batch.num_rows))
         self.rows += columns[self._families[0]].num_rows
@@ -66,18 +68,18 @@ def row_groups(
     """Yield the row groups of a part, each family as one record batch."""
     with ExitStack() as stack:
         opened = {
-            family: pq.ParquetFile(
-                stack.enter_context(files.open_read(family_path(folder, family))),
-                pre_buffer=False,
-            )
+            family: stack.enter_context(open_table(family_path(folder, family)))
             for family in families
         }
         count = max((file.num_row_groups for file in opened.values()), default=0)
         for group in range(count):
-            yield {
-                family: _one_batch(file.read_row_group(group, (columns or {}).get(family)))
-                for family, file in opened.items()
-            }
+            found = {}
+            for family, file in opened.items():
+                with damage_named(family_path(folder, family)):
+                    found[family] = _one_batch(
+                        file.read_row_group(group, (columns or {}).get(family))
+                    )
+            yield found
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:
@@ -85,7 +87,26 @@ def _one_batch(table: pa.Table) -> pa.RecordBatch:
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
+@contextmanager
+def open_table(path: str) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file of ours, whose pages are checked as they are read."""
+    with files.open_read(path) as raw:
+        with damage_named(path):
+            file = pq.ParquetFile(raw, pre_buffer=False, page_checksum_verification=True)
+        yield file
+
+
+@contextmanager
+def damage_named(path: str) -> Iterator[None]:
+    """Turn what a reader says of damage into a ShardError that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise ShardError(f"{path}: damaged: {error}. {files.REMAKE}") from error
+
+
 def read_columns(folder: str, family: str, columns: list[str] | None = None) -> pa.Table:
     """Return columns of a family of a part; none of them may be its text."""
-    with files.open_read(family_path(folder, family)) as file:
-        return pq.ParquetFile(file).read(columns)
+    path = family_path(folder, family)
+    with open_table(path) as file, damage_named(path):
+        return file.read(columns)

@@ -4,9 +4,12 @@ Ratios become a plan of whole tokens a source; the plan becomes copies of docume
 range of the order of all copies. A change of ratio or budget repeats this stage alone.
 """
 
+import re
+
 import numpy as np
 
 from corpusclean import files
+from corpusclean.engine.pool import current_pool
 from corpusclean.engine.receipts import fingerprint
 from corpusclean.engine.references import Ref
 from corpusclean.engine.results import StageResult
@@ -16,7 +19,7 @@ from corpusclean.mixture import VERSION as MIXTURE_VERSION
 from corpusclean.mixture.ratios import MixturePlan, plan_mixture
 from corpusclean.recipe import Recipe
 from corpusclean.shards import VERSION as SHARDS_VERSION
-from corpusclean.shards.formats import format_named
+from corpusclean.shards.formats import FORMATS, format_named
 from corpusclean.shards.info import ShardInfo
 from corpusclean.stages.mixing import MixSettings, plan_mix, write_shard
 from corpusclean.tokens.tokenizers import Tokenizer
@@ -60,6 +63,10 @@ def mix(
     # Shards stand beside the work folder, so the steps' files are relative to the output folder.
     plan = Step("work/mix/plan", plan_mix, settings, output, shape)
     shards = Step("work/mix/shards", write_shard, settings, output, shape)
+    pool = current_pool()
+    if pool is not None:
+        for change in planned.changes:
+            pool.progress.say(f"mixture: {change}")
     with Stage("mix", work, options) as stage:
         start = stage.start(
             ("plan", "all", ref._replace(path=f"work/{ref.path}"))
@@ -67,16 +74,19 @@ def mix(
         )
         plans = stage.do("Plan shards", plan, start)
         stage.do("Write shards", shards, plans)
-    _remove_others(output, stage.result, format_named(recipe.output.format).index)
+    _remove_others(output, recipe, stage.result)
     return stage.result
 
 
-def _remove_others(output: str, result: StageResult, index: str | None) -> None:
-    """Remove shards of earlier runs that are not part of this one."""
-    kept = {f"shards/{index}"}
+def _remove_others(output: str, recipe: Recipe, result: StageResult) -> None:
+    """Remove shards of earlier runs of the recipe that are not part of this one."""
+    ours = re.compile(re.escape(recipe.name) + r"-\d{5}-of-\d{5}\.")
+    indexes = {known.index for known in FORMATS.values()}
+    kept = {f"shards/{format_named(recipe.output.format).index}"}
     for _, (prefix, info, provenance, _) in result.outputs:
         kept |= {f"{prefix}{file.suffix}" for file in ShardInfo(*info).files} | {provenance}
     for folder in ("shards", "provenance"):
         for path in files.list_files(files.join(output, folder)):
-            if f"{folder}/{path.rpartition('/')[2]}" not in kept:
+            file = path.rpartition("/")[2]
+            if (ours.match(file) or file in indexes) and f"{folder}/{file}" not in kept:
                 files.remove(path)

@@ -15,6 +15,7 @@ import numpy as np
 from corpusclean import files
 from corpusclean.engine.references import OUTPUT, Ref, Task
 from corpusclean.engine.steps import Output, Workplace
+from corpusclean.errors import ShardError
 from corpusclean.mixture.copies import (
     BUCKETS,
     Threshold,
@@ -41,12 +42,14 @@ from corpusclean.shards.stream import (
     select_range,
 )
 from corpusclean.shards.writer import ShardWriter
-from corpusclean.tokens.parts import TokenPart
+from corpusclean.tokens.parts import TokenPart, checks_of
 
 __all__ = ["MixSettings", "plan_mix", "write_shard"]
 
 _MOST_OPEN = 256
 _SHIFT = np.uint64(48)
+_UNCHECKED = np.uint64(0)
+"""Stands for the checksum of a piece of a document, which the index does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +201,7 @@ def write_shard(task: Task, settings: MixSettings, place: Workplace) -> Output:
     paths = [path for name in sources for path in plan["parts"][name]]
     source_of = np.repeat(np.arange(len(sources)), [len(plan["parts"][n]) for n in sources])
     copies = {name: _Copies.loaded(said) for name, said in plan["copies"].items()}
-    found, starts = [], []
+    found, starts, checks = [], [], []
     for i, path in enumerate(paths):
         part = TokenPart.open(place.path(path))
         chosen = copies[sources[source_of[i]]]
@@ -207,12 +210,19 @@ def write_shard(task: Task, settings: MixSettings, place: Workplace) -> Output:
         )
         found.append(pieces)
         starts.append(part.start[pieces.row])
+        whole = pieces.tokens == part.tokens[pieces.row]
+        checks.append(np.where(whole, part.check[pieces.row], _UNCHECKED))
     pieces, part_of = merge_pieces(found)
-    begin = _in_stream_order(found, starts, part_of) + pieces.start
+    begin = _in_stream_order(starts, part_of) + pieces.start
+    check = _in_stream_order(checks, part_of)
     name = shard_name(settings.name, number, count)
     prefix = f"shards/{name}"
     with _writer(place.path(prefix), settings) as writer:
+        done = 0
         for ids, lengths in gather(_TokensOf(paths, place), part_of, begin, pieces.tokens):
+            here = slice(done, done + len(lengths))
+            _compare(ids, lengths, check[here], part_of[here], paths)
+            done = here.stop
             writer.add_documents(ids, lengths)
             place.progress(len(lengths), ids.nbytes)
     provenance_path = f"provenance/{name}.parquet"
@@ -240,17 +250,26 @@ def _writer(prefix: str, settings: MixSettings) -> ShardWriter:
     return FORMATS[settings.format].writer(prefix, settings.dtype)
 
 
-def _in_stream_order(
-    found: list[Pieces], columns: list[np.ndarray], part_of: np.ndarray
-) -> np.ndarray:
+def _compare(
+    ids: np.ndarray, lengths: np.ndarray, check: np.ndarray, part: np.ndarray, paths: list[str]
+) -> None:
+    """Raise ShardError if the ids of a document are not those that were written."""
+    wrong = (checks_of(ids, lengths) != check) & (check != _UNCHECKED)
+    if wrong.any():
+        path = paths[int(part[np.flatnonzero(wrong)[0]])]
+        raise ShardError(
+            f"{path}.tokens: damaged: the ids of a document have another checksum than its index "
+            f"says. {files.REMAKE}"
+        )
+
+
+def _in_stream_order(columns: list[np.ndarray], part_of: np.ndarray) -> np.ndarray:
     """Bring a column of every part's pieces into the order of the merged pieces.
 
     Each part's pieces are in stream order already, so the next piece of a part in the merged
     order is the part's next one.
     """
-    begins = np.cumsum([0, *(len(pieces) for pieces in found)])
     merged = np.concatenate(columns) if columns else np.empty(0, np.int64)
-    order = np.argsort(part_of, kind="stable")
-    result = np.empty(len(merged), np.int64)
-    result[order] = merged[: begins[-1]]
+    result = np.empty(len(merged), merged.dtype)
+    result[np.argsort(part_of, kind="stable")] = merged
     return result

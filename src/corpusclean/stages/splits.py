@@ -14,16 +14,24 @@ from corpusclean import files
 from corpusclean.engine.receipts import Receipt, fingerprint, load_receipt, publish_receipt
 from corpusclean.engine.references import OUTPUT, Ref, Task
 from corpusclean.engine.steps import Output, Workplace
+from corpusclean.recipe import Recipe
 from corpusclean.sources import VERSION as SOURCES_VERSION
 from corpusclean.sources.identity import normalise_newlines, uids
 from corpusclean.sources.quarantine import quarantine_lines
 from corpusclean.sources.reading import ColumnSpec, read_split
 from corpusclean.sources.records import SCHEMA
-from corpusclean.sources.splits import Split
+from corpusclean.sources.splits import Split, plan_splits
 from corpusclean.stages.families import Family, family_columns
 from corpusclean.stages.measured import PartWriter, family_path, row_groups
 
-__all__ = ["VERSION", "MeasureSettings", "measure_split", "split_weight", "text_columns"]
+__all__ = [
+    "VERSION",
+    "MeasureSettings",
+    "measure_split",
+    "planned_splits",
+    "split_weight",
+    "text_columns",
+]
 
 VERSION = "1"
 CUTS = pa.list_(pa.struct([("start", pa.int64()), ("stop", pa.int64()), ("reason", pa.string())]))
@@ -36,6 +44,15 @@ class MeasureSettings:
     families: tuple[Family, ...]
     quarantine: str
     """The folder of the quarantine."""
+
+
+def planned_splits(recipe: Recipe) -> list[tuple[Split, ColumnSpec]]:
+    """Return the splits of all sources of a recipe, each with the columns that are read of it."""
+    return [
+        (split, ColumnSpec(source.text, source.id, source.url, source.metadata))
+        for name, source in recipe.sources.items()
+        for split in plan_splits(name, source.inputs, recipe.folder)
+    ]
 
 
 def split_weight(task: Task) -> int:
@@ -156,10 +173,11 @@ class _Part:
     ) -> Receipt:
         file = writer.written[family]
         path = family_path(self.relative, family)
+        reference = Ref(path, file.checksum, 0, rows, self.split.source)
         receipt = Receipt(
             fingerprint=expected,
             files={path: file.bytes},
-            messages=[(OUTPUT, self.split.key, Ref(path, file.checksum, 0, rows))],
+            messages=[(OUTPUT, self.split.key, reference)],
             counts=counts,
             documents=rows,
             bytes=size,

@@ -215,7 +215,7 @@ def give_verdicts(task: Task, settings: VerdictSettings, place: Workplace) -> Ou
     )
     path = f"{place.folder}/{task.key}.parquet"
     with files.publishing(place.path(path)) as file:
-        pq.write_table(table, file, compression="zstd")
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
     reference = output.published(path, file)._replace(stop=rows)
     output.send(OUTPUT, task.key, reference)
     if rows:

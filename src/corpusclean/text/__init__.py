@@ -27,5 +27,10 @@ def _cache_folder() -> str:
     return str(Path(tempfile.gettempdir(), name))
 
 
+def compiled_before() -> bool:
+    """Tell whether there are compiled kernels of this version on this machine."""
+    return any(Path(numba.config.CACHE_DIR).rglob("*.nbi"))
+
+
 if not os.environ.get("NUMBA_CACHE_DIR"):
     numba.config.CACHE_DIR = _cache_folder()

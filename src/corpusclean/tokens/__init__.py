@@ -1,3 +1,3 @@
 """Tokenizers, and token parts: the ids of kept documents, sorted by order key."""
 
-VERSION = "1"
+VERSION = "2"

@@ -14,6 +14,7 @@ A part is two files under one base path:
 | tokens | int64 | how many ids, the EOD included if it is appended |
 | start | int64 | the first of them, counted in ids from the front of `.tokens` |
 | bytes, characters | int64 | of the text: UTF-8 bytes, code points |
+| check | uint64 | xxh3 of the document's ids, to be compared when they are read |
 
 The schema's metadata names the format and the type of ids. The bytes of both files follow from
 the set of documents alone, not from the order in which they are added.
@@ -30,20 +31,21 @@ from typing import IO, Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import xxhash
 
 from corpusclean import files
 from corpusclean.errors import EngineError, ShardError
 from corpusclean.tokens.keys import choose_keys, order_keys, uid_bytes
 
-__all__ = ["INDEX", "TOKENS", "TokenPart", "TokenPartWriter"]
+__all__ = ["INDEX", "TOKENS", "TokenPart", "TokenPartWriter", "checks_of"]
 
 TOKENS = "tokens"
 INDEX = "index.arrow"
 
-_FORMAT = b"corpusclean token part 1"
+_FORMAT = b"corpusclean token part 2"
 _DTYPES = (np.dtype("<u2"), np.dtype("<i4"))
 _BLOCK_TOKENS = 1 << 22
-_COLUMNS = ("uid", "key", "choose", "tokens", "start", "bytes", "characters")
+_COLUMNS = ("uid", "key", "choose", "tokens", "start", "bytes", "characters", "check")
 
 
 class Encoder(Protocol):
@@ -71,6 +73,7 @@ class TokenPartWriter:
         self._spill: Any = None
         self._uids: list[bytes] = []
         self._columns: list[np.ndarray] = []
+        self._checks: list[np.ndarray] = []
         self.documents = 0
         """Documents written, those without a token not among them."""
         self.tokens = 0
@@ -110,7 +113,9 @@ class TokenPartWriter:
             lengths = lengths + 1
         sizes = (pc.binary_length(texts), pc.utf8_length(texts))
         columns = [lengths, *(_as_int64(size.filter(kept)) for size in sizes)]
-        self._spill.write(ids.astype(self._tokenizer.dtype, copy=False).tobytes())
+        ids = ids.astype(self._tokenizer.dtype, copy=False)
+        self._spill.write(ids.tobytes())
+        self._checks.append(checks_of(ids, lengths))
         self._uids.append(uid_bytes(uids.filter(kept)))
         self._columns.append(np.stack(columns))
         self.documents += len(lengths)
@@ -130,7 +135,8 @@ class TokenPartWriter:
         with files.publishing(f"{self._base}.{TOKENS}") as tokens_file:
             for block in blocks:
                 tokens_file.write(block)
-        index = _index_table(uids[order], key[order], self._seed, columns[:, order])
+        checks = np.concatenate([np.zeros(0, np.uint64), *self._checks])
+        index = _index_table(uids[order], key[order], self._seed, columns[:, order], checks[order])
         dtype = self._tokenizer.dtype.name.encode()
         schema = index.schema.with_metadata({b"format": _FORMAT, b"dtype": dtype})
         sink = pa.BufferOutputStream()
@@ -139,6 +145,15 @@ class TokenPartWriter:
         # The index comes last: a part without one is no part.
         index_file = files.publish_bytes(f"{self._base}.{INDEX}", sink.getvalue())
         self.files = {TOKENS: tokens_file, INDEX: index_file}
+
+
+def checks_of(ids: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the xxh3 of the ids of each of several documents that lie end to end, uint64[n]."""
+    view = np.ascontiguousarray(ids).view(np.uint8).data
+    ends = (np.cumsum(lengths) * ids.itemsize).tolist()
+    starts = [0, *ends][:-1]
+    found = [xxhash.xxh3_64_intdigest(view[a:b]) for a, b in zip(starts, ends, strict=True)]
+    return np.array(found, np.uint64)
 
 
 def _as_int64(column: pa.Array) -> np.ndarray:
@@ -173,14 +188,14 @@ def _gathered(
 
 
 def _index_table(
-    uids: np.ndarray, key: np.ndarray, seed: int, columns: np.ndarray
+    uids: np.ndarray, key: np.ndarray, seed: int, columns: np.ndarray, checks: np.ndarray
 ) -> pa.RecordBatch:
     tokens, sizes, characters = np.ascontiguousarray(columns)
     run = pa.py_buffer(uids.tobytes())
     uid = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(uids), [None, run])
     start = np.cumsum(tokens) - tokens
     choose = choose_keys(uids, seed)
-    arrays = [uid, *map(pa.array, (key, choose, tokens, start, sizes, characters))]
+    arrays = [uid, *map(pa.array, (key, choose, tokens, start, sizes, characters, checks))]
     return pa.RecordBatch.from_arrays(arrays, names=list(_COLUMNS))
 
 
@@ -192,8 +207,8 @@ def _halves(uids: np.ndarray) -> np.ndarray:
 class TokenPart:
     """A token part, read through memory maps where it is local.
 
-    `key`, `choose` uint64[n], `tokens`, `start`, `bytes`, `characters` int64[n], `uid` uint64 of
-    (n, 2), the big-endian halves of uids.
+    `key`, `choose`, `check` uint64[n], `tokens`, `start`, `bytes`, `characters` int64[n], `uid`
+    uint64 of (n, 2), the big-endian halves of uids.
     """
 
     def __init__(self, base: str, index: pa.RecordBatch, dtype: np.dtype) -> None:
@@ -206,6 +221,7 @@ class TokenPart:
         self.start = self._column("start")
         self.bytes = self._column("bytes")
         self.characters = self._column("characters")
+        self.check = self._column("check")
         self.total = int(self.start[-1] + self.tokens[-1]) if len(self) else 0
         """All ids of the part."""
 
