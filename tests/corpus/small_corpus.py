@@ -74,6 +74,9 @@ def write_corpus(folder: Path, size: int = 40) -> None:
     chooser = random.Random(9)
     items = [{"id": f"q{i}", "question": prose(chooser, 3)} for i in range(6)]
     (folder / "benchmark.jsonl").write_bytes(lines(items))
+    packed = zstandard.ZstdCompressor().compress(lines(items))
+    (folder / "benchmark.jsonl.zst").write_bytes(packed)
+    (folder / "benchmark.jsonl.gz").write_bytes(gzip.compress(lines(items), mtime=0))
     quoting = [
         {"id": f"quote-{i}", "text": prose(chooser, 20) + items[i]["question"] + prose(chooser, 20)}
         for i in range(2)

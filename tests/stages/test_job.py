@@ -237,6 +237,13 @@ def test_benchmark_fields_are_checked_before_any_work(corpus, first, fields, tol
         run(corpus, decontaminate={"benchmarks": {"quiz": benchmark}})
 
 
+@pytest.mark.parametrize("name", ["benchmark.jsonl.zst", "benchmark.jsonl.gz"])
+def test_packed_benchmarks_give_the_same(corpus, first, name):
+    benchmark = {"input": name, "fields": ["question"]}
+    changed = run(corpus, decontaminate={"benchmarks": {"quiz": benchmark}, "action": "cut"})
+    assert changed["ledger"] == first["ledger"]
+
+
 def test_two_runs_in_one_folder_are_refused(corpus, first):
     import fcntl
 
